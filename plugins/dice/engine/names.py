@@ -1,0 +1,44 @@
+"""Owns how names get values: the resolver protocol and its form over a mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Resolver(Protocol):
+    """Where the values of names come from, asked while a roll is made (never cached)."""
+
+    def resolve(self, name: str) -> int | None:
+        """The value of `name`; None if it is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class MappingResolver:
+    """The resolver over a plain mapping."""
+
+    values: Mapping[str, int]
+
+    def resolve(self, name: str) -> int | None:
+        return self.values.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class NoNames:
+    """The resolver that knows no name."""
+
+    def resolve(self, name: str) -> int | None:
+        return None
+
+
+NO_NAMES = NoNames()
+
+Variables = Mapping[str, int] | Resolver
+
+
+def resolver_of(variables: Variables | None) -> Resolver:
+    """`variables` as a resolver."""
+    if variables is None:
+        return NO_NAMES
+    return MappingResolver(variables) if isinstance(variables, Mapping) else variables
