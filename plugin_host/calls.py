@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -72,6 +73,23 @@ class ToolResult:
     def text(self) -> str:
         """The content as the model reads it."""
         return "\n".join(_shown(part) for part in self.content)
+
+
+@dataclass(slots=True)
+class TurnCalls:
+    """What was called so far in one turn or command: counts by tool, results by identity, the next step's number.
+
+    Step 0 is the unit that ends a command; steps of calls begin at 1, in call order.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    results: dict[str, list[ToolResult]] = field(default_factory=dict)
+    steps: int = 0
+
+    def next_step(self) -> int:
+        """The number of the step that starts now."""
+        self.steps += 1
+        return self.steps
 
 
 def _shown(part: Part) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+from zoneinfo import ZoneInfo
 
+from plugin_host.calls import TurnCalls
 from plugin_host.errors import CallError, InvalidArgumentsError
 from plugin_host.values import Event, Reply, Role, Surface
 
@@ -92,7 +95,13 @@ class CallContext:
     event: Event | None = None
     plugin: str = ""
     settings: Any = None
-    depth: int = 0
+    calls: TurnCalls = field(default_factory=TurnCalls)
+    zone: str = "UTC"
+
+    @property
+    def now(self) -> datetime:
+        """When the message was sent, in the bot's time zone; its ``date()`` is what people here call today."""
+        return datetime.fromisoformat(self.sent_at).astimezone(ZoneInfo(self.zone))
 
     @property
     def store(self) -> PluginStore:

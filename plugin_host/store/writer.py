@@ -1,0 +1,186 @@
+"""The writer thread: one commit takes all that waits (group commit); a unit that fails spares the others."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from loguru import logger
+from sqlalchemy import Connection, Engine
+
+from plugin_host.daemon import Interrupted
+from plugin_host.errors import StoreError, UnitOverrunError
+from plugin_host.store.tx import Append, Tx
+from plugin_host.watchdog import Watch, Watchdog
+
+BATCH_LIMIT = 512
+UNIT_LIMIT = 0.25
+
+
+@dataclass(slots=True)
+class Job:
+    """One row to append (``append`` is set) or one unit of work to run, and who waits for it."""
+
+    payload: Any
+    append: Append | None
+    owner: str
+    loop: asyncio.AbstractEventLoop | None
+    future: asyncio.Future[Any] | None
+
+
+@dataclass(slots=True)
+class Done:
+    """What became of a job."""
+
+    job: Job
+    value: Any = None
+    error: BaseException | None = None
+
+
+class Writer:
+    """Owns the only writing connection and its thread."""
+
+    def __init__(self, engine: Engine, watchdog: Watchdog, *, unit_limit: float = UNIT_LIMIT) -> None:
+        self._engine = engine
+        self._watchdog = watchdog
+        self._unit_limit = unit_limit
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
+        self._watch: Watch | None = None
+        self._connection: Connection | None = None
+        self.commits = 0
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def submit(self, job: Job) -> None:
+        """Queue a job; its future is resolved once it is durable."""
+        if not self._thread.is_alive():
+            raise StoreError("the store is closed")
+        self._jobs.put(job)
+
+    def stop(self) -> None:
+        """Commit what is queued, then end the thread."""
+        self._jobs.put(None)
+        self._thread.join(timeout=10)
+
+    def _run(self) -> None:
+        with self._engine.connect() as connection:
+            self._connection = connection
+            self._watch = Watch(threading.get_ident(), self._unit_limit, self._overrun)
+            self._watchdog.add(self._watch.check)
+            open_ = True
+            while open_:
+                batch, open_ = self._next_batch()
+                if batch:
+                    _settle(self._commit(connection, batch))
+
+    def _next_batch(self) -> tuple[list[Job], bool]:
+        batch: list[Job] = []
+        job = self._jobs.get()
+        while job is not None:
+            batch.append(job)
+            if len(batch) >= BATCH_LIMIT:
+                return batch, True
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return batch, True
+        return batch, False
+
+    def _commit(self, connection: Connection, batch: list[Job]) -> list[Done]:
+        try:
+            done = self._apply(connection, batch)
+            connection.commit()
+            self.commits += 1
+            return done
+        except (Exception, Interrupted) as error:
+            connection.rollback()
+            if len(batch) == 1:
+                return [Done(batch[0], error=_as_store_error(error, batch[0].owner))]
+            # Whose fault it was cannot be told from here: alone, each job stands or falls by itself.
+            return [done for job in batch for done in self._commit(connection, [job])]
+
+    def _apply(self, connection: Connection, batch: list[Job]) -> list[Done]:
+        connection.begin()
+        tx = Tx(connection)
+        done = [Done(job, value) for job, value in _append_all(tx, batch)]
+        for job in batch:
+            if job.append is None:
+                done.append(self._run_unit(tx, job))
+        return done
+
+    def _run_unit(self, tx: Tx, job: Job) -> Done:
+        assert self._watch is not None
+        tx.driver("SAVEPOINT unit")
+        try:
+            try:
+                self._watch.begin(job.owner)
+                value = job.payload(tx)
+            finally:
+                self._watch.end()
+        except (Exception, Interrupted) as error:
+            failure = Interrupted() if self._watch.fired else error
+            if not tx.open:
+                # SQLite ends the whole transaction when it interrupts a write.
+                raise failure from error
+            tx.driver("ROLLBACK TO unit")
+            tx.driver("RELEASE unit")
+            return Done(job, error=_as_store_error(failure, job.owner))
+        tx.driver("RELEASE unit")
+        return Done(job, value)
+
+    def _overrun(self, owner: str) -> None:
+        logger.error("unit of {} held the writer past {} s and is interrupted", owner, self._unit_limit)
+        driver: Any = self._connection.connection.driver_connection if self._connection is not None else None
+        if driver is not None:
+            driver.interrupt()
+
+
+def _append_all(tx: Tx, batch: list[Job]) -> list[tuple[Job, Any]]:
+    groups: dict[int, tuple[Append, list[Job]]] = {}
+    for job in batch:
+        if job.append is not None:
+            groups.setdefault(id(job.append), (job.append, []))[1].append(job)
+    results: list[tuple[Job, Any]] = []
+    for append, jobs in groups.values():
+        results.extend(zip(jobs, append.apply(tx, [job.payload for job in jobs]), strict=True))
+    return results
+
+
+def _as_store_error(error: BaseException, owner: str) -> BaseException:
+    if isinstance(error, Interrupted):
+        return UnitOverrunError(f"unit of {owner} ran past its limit and was rolled back")
+    return error
+
+
+def _settle(done: list[Done]) -> None:
+    loops: dict[asyncio.AbstractEventLoop, list[Done]] = {}
+    for item in done:
+        if item.job.loop is not None:
+            loops.setdefault(item.job.loop, []).append(item)
+        elif item.error is not None:
+            logger.opt(exception=item.error).error("a write of {} that nobody waits for failed", item.job.owner)
+    for loop, items in loops.items():
+        # A loop that closed while its write was on the way has nobody left to tell.
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_wake, items)
+
+
+def _wake(items: list[Done]) -> None:
+    for item in items:
+        future = item.job.future
+        if future is None or future.done():
+            continue
+        if item.error is not None:
+            future.set_exception(item.error)
+        else:
+            future.set_result(item.value)
+
+
+Work = Callable[[Tx], Any]
