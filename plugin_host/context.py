@@ -27,7 +27,8 @@ class Effects:
     """What a handler has asked for so far; its unit commits it together.
 
     ``kept``: buffered writes of plugin stores in the own session, by (plugin, name). ``flags`` and ``switches``:
-    session settings and tool switches that change. ``works``: further SQL, as (owner, work).
+    session settings and tool switches that change. ``works``: further SQL, as (owner, work). ``notes``: journal lines,
+    as (type, payload).
     """
 
     replies: list[Reply] = field(default_factory=list)
@@ -35,6 +36,7 @@ class Effects:
     flags: dict[str, Any] = field(default_factory=dict)
     switches: dict[str, bool] = field(default_factory=dict)
     works: list[tuple[str, Callable[[Tx], Any]]] = field(default_factory=list)
+    notes: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
 
 class ContextPort(Protocol):
@@ -123,6 +125,10 @@ class CallContext:
     def roll(self, expression: str) -> Any:
         """Roll dice through the ``dice`` service; raises CallError when the expression is wrong."""
         return self.service("dice").roll(self, expression)
+
+    def note(self, kind: str, **payload: Any) -> None:
+        """Add a line to the journal; it is written together with this call's own."""
+        self.effects.notes.append((kind, payload))
 
     def say(self, reply: Reply) -> None:
         """Add a reply that leaves together with this call's own."""

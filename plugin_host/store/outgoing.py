@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import bindparam, case, delete, insert, select, update
+from sqlalchemy import bindparam, case, delete, insert, or_, select, update
 
 from plugin_host.store.journal import Entry, write_entries
 from plugin_host.store.tables import outbox
@@ -40,9 +40,8 @@ _IN_STATE = Prepared(
 )
 _OF_EVENT = Prepared(select(outbox.c.seq).where(outbox.c.event == bindparam("k")).limit(1))
 _PURGE_SENT = Prepared(delete(outbox).where(outbox.c.state == "sent", outbox.c.created < bindparam("t")))
-_PURGE = Prepared(
-    delete(outbox).where(outbox.c.state.in_(["failed", "unknown", "expired"]), outbox.c.created < bindparam("t"))
-)
+_ended = or_(*(outbox.c.state == state for state in ("failed", "unknown", "expired")))
+_PURGE = Prepared(delete(outbox).where(_ended, outbox.c.created < bindparam("t")))
 
 
 @dataclass(frozen=True, slots=True)

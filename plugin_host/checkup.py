@@ -1,0 +1,108 @@
+"""Checkup: what ``plugin-host check`` finds in a home — config, plugins, bridge, models — without starting a bot."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from plugin_host.config import Settings, load_home
+from plugin_host.errors import ConfigError
+from plugin_host.home import Home
+from plugin_host.loader import Loader
+from plugin_host.registry import Registry
+
+LOOPBACK = ("127.", "localhost", "[::1]", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the table; ``fix`` says what to do when it is not ok."""
+
+    what: str
+    name: str
+    ok: bool
+    message: str = ""
+    fix: str = ""
+    file: str = ""
+    line: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The object that ``check --json`` prints."""
+        return asdict(self)
+
+
+def check(folder: Path) -> list[Finding]:
+    """Everything that can be said of a home; the plugins are imported, nothing is stored or connected."""
+    try:
+        settings = load_home(folder)
+    except ConfigError as error:
+        broken = [
+            Finding("config", problem.path or "config.yaml", False, problem.message, "", error.file, problem.line)
+            for problem in error.problems
+        ]
+        return [*broken, *_plugins(folder, Settings())]
+    return [
+        Finding("config", "config.yaml", True, "" if (folder / "config.yaml").exists() else "没有文件，全部用默认值"),
+        *_plugins(folder, settings),
+        *_bridge(settings),
+        *_models(settings),
+    ]
+
+
+def _plugins(folder: Path, settings: Settings) -> Iterator[Finding]:
+    loader = Loader(Registry(), settings.plugins, Home(folder, settings).plugins)
+    for report in loader.load_all():
+        offered = [*report.tools, *(f".{word}" for word in report.commands)]
+        message = report.reason if not report.ok else "已关闭" if report.off else "、".join(offered)
+        yield Finding("plugin", report.name, report.ok, message, report.fix, report.file, report.line)
+        if report.ok and not report.off:
+            yield from blocking_calls(report.name, Path(report.file))
+
+
+def blocking_calls(name: str, file: Path) -> Iterator[Finding]:
+    """A warning for each ``time.sleep`` inside a coroutine: it stops the whole bot and nothing can interrupt it."""
+    sources = [file] if file.suffix == ".py" else sorted(file.rglob("*.py"))
+    for source in sources:
+        for line in _sleeps(ast.parse(source.read_text(encoding="utf-8-sig"))):
+            message = "async 函数里调用了 time.sleep，会让整个机器人停住，而且打断不了"
+            yield Finding("plugin", name, True, message, "改为 await asyncio.sleep(...)", str(source), line)
+
+
+def _sleeps(tree: ast.AST) -> Iterator[int]:
+    for function in ast.walk(tree):
+        if isinstance(function, ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "time.sleep":
+                    yield node.lineno
+
+
+def _bridge(settings: Settings) -> Iterator[Finding]:
+    bridge = settings.bridge
+    loopback = bridge.listen.startswith(LOOPBACK)
+    tokens = (bridge.tokens.core, bridge.tokens.ob11)
+    unprotected = not all(token.get_secret_value() for token in tokens)
+    if not loopback and unprotected and not bridge.allow_open:
+        message = f"监听 {bridge.listen} 对外开放，但 bridge.tokens.core 或 bridge.tokens.ob11 没有设置"
+        yield Finding("bridge", "listen", False, message, "设置令牌，或只监听 127.0.0.1，或写 allow_open: true")
+    else:
+        yield Finding("bridge", "listen", True, bridge.listen)
+    for index, end in enumerate(bridge.protocol):
+        yield Finding("bridge", f"protocol[{index}]", True, f"将主动连接 {end.url.partition('?')[0]}")
+    for core in bridge.cores:
+        hint = "" if core.self_id else "没有写 self_id：核心先连上时不知道账号，要等协议端"
+        yield Finding("bridge", f"core {core.name}", True, hint)
+
+
+def _models(settings: Settings) -> Iterator[Finding]:
+    if not settings.models.uses.chat:
+        yield Finding("model", "chat", True, "没有配置模型：终端里用离线演示模型，群里不能 .ai on", "")
+    connections = {connection.name: connection for connection in settings.models.connections}
+    for use in settings.models.uses.chat:
+        connection = connections[use.partition(":")[0]]
+        keyless = not connection.api_key.get_secret_value() and not connection.base_url
+        message = f"连接 {connection.name} 没有 api_key" if keyless else connection.provider
+        fix = 'api_key: "${环境变量名}"' if keyless else ""
+        yield Finding("model", use, not keyless, message, fix)

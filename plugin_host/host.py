@@ -1,0 +1,332 @@
+"""Host: builds every part once, hands each what it needs, and owns their start and stop."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from loguru import logger
+
+from plugin_host.agent import Agent
+from plugin_host.clock import Clock
+from plugin_host.config.settings import Settings
+from plugin_host.context import CallContext
+from plugin_host.contexts import Contexts
+from plugin_host.control import Control
+from plugin_host.conversation import RequestBuilder
+from plugin_host.dispatcher import Dispatcher
+from plugin_host.errors import ModelError
+from plugin_host.home import Home
+from plugin_host.hooks import Hooks
+from plugin_host.housekeeping import Housekeeping
+from plugin_host.inbox import Acceptance, Inbox
+from plugin_host.lifecycle import PluginLife
+from plugin_host.loader import Loader
+from plugin_host.loopwatch import LoopWatch
+from plugin_host.models import ModelChain
+from plugin_host.plugin_desk import PluginDesk
+from plugin_host.policy import Rules
+from plugin_host.post import Post
+from plugin_host.recovery import Recovered, recover
+from plugin_host.registry import Contribution, Registry
+from plugin_host.reload import Reloader
+from plugin_host.reports import PluginReport
+from plugin_host.runner import Runner
+from plugin_host.sender import Sender
+from plugin_host.sessions import Session, Sessions
+from plugin_host.speaking import ModelState, Speaking
+from plugin_host.standing import TERMINAL, Standing, standing_of
+from plugin_host.store import Database
+from plugin_host.store.journal import AppendEntries, Entry, tool_uses
+from plugin_host.store.kept import get_kept, set_kept
+from plugin_host.strikes import Strikes
+from plugin_host.toolbox import Toolbox
+from plugin_host.tools import Source
+from plugin_host.toolviews import ToolStat
+from plugin_host.turns import Turns
+from plugin_host.units import Unit, Units
+from plugin_host.values import Channel, CorePort, Event
+from plugin_host.watchdog import Watchdog
+
+OFF_KEY = ("host", "bot", "bot", "plugins.off")
+
+
+class Host:
+    """One running bot. The entry point gives it a home, settings, models and a way to the protocol end."""
+
+    def __init__(
+        self,
+        home: Home,
+        settings: Settings,
+        *,
+        models: ModelChain | None = None,
+        core: CorePort | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.home = home
+        self.clock = clock or Clock()
+        self.control = Control(settings)
+        self.models = models
+        self.watchdog = Watchdog()
+        self.database = Database(home.database, watchdog=self.watchdog)
+        self.registry = Registry()
+        self.strikes = Strikes()
+        self.loader = Loader(self.registry, settings.plugins, home.plugins)
+        self.hooks = Hooks(self.loader)
+        self.sessions = Sessions(self.database, lambda: self.settings.commands.lane_limit)
+        self.sender = Sender(self.database, self.clock, lambda: self.settings.send, self._outcome)
+        self.units = Units(
+            self.database,
+            self.clock,
+            before_send=self.hooks.before_send,
+            take=self.sender.take,
+            committed=self.sessions.committed,
+            segments=lambda: self.settings.send.segments,
+        )
+        self.contexts = Contexts(self.database, self.registry, self.clock, lambda: self.settings, core)
+        self.runner = self._make_runner()
+        self.toolbox = Toolbox(self.registry, self.rules, self._switches, self.runner.run, self._tool_stats)
+        self.turns = self._make_turns()
+        self.dispatcher = self._make_dispatcher()
+        self.inbox = self._make_inbox()
+        self.post = Post(self.inbox.receive, self.sessions.awake, lambda: self.sender.doors, self.clock)
+        self.life = PluginLife(self.loader, self.hooks, self.post, self._plugin_changed)
+        self.speaking = self._make_speaking()
+        self.loopwatch = LoopWatch(self.loader.owner_of, self._loop_held)
+        self.housekeeping = Housekeeping(self.database, self.clock, lambda: self.settings)
+        self._journal = AppendEntries()
+        self._background: set[asyncio.Task[Any]] = set()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.control.settings
+
+    def rules(self) -> Rules:
+        """The tool rules in force."""
+        return Rules.of(self.settings.tools, registry=self.registry, shut=self.strikes.shut)
+
+    async def start(self, *, recovers: bool = True, reloads: bool = False) -> Recovered:
+        """Open the store, load the plugins, take up what a crash left. The caller holds the home's lock."""
+        self.database.open()
+        self._install_services()
+        self.loader.disabled.update(self.database.read_now(lambda tx: get_kept(tx, *OFF_KEY)) or [])
+        for report in self.loader.load_all():
+            if not report.ok:
+                where = f"{report.file}:{report.line}"
+                logger.error("plugin {} is not loaded: {} ({})", report.name, report.reason, where)
+        self._migrate_plugins()
+        self.watchdog.add(self.loopwatch.check)
+        self.loopwatch.start()
+        await self.life.start()
+        found = await recover(self.database, self.clock, lambda door: recovers and not door.startswith(TERMINAL))
+        await self._take_up(found)
+        self.spawn(self.housekeeping.run(), "housekeeping")
+        if reloads:
+            self.spawn(Reloader(self.life).run(), "plugin reload")
+        return found
+
+    async def stop(self) -> None:
+        """Stop taking, let short work end, close the store."""
+        await self.life.stop()
+        self.post.close()
+        await self.turns.close()
+        await self.sessions.close()
+        await self.sender.close()
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        self.loopwatch.stop()
+        self.watchdog.stop()
+        if self.models is not None:
+            await self.models.aclose()
+        self.database.close()
+
+    async def receive(self, event: Event) -> Acceptance:
+        """Take one event of any door; see Inbox.receive."""
+        return await self.inbox.receive(event)
+
+    async def quiet(self) -> None:
+        """Return when no accepted event waits, no turn runs and every row that could leave has left."""
+        while True:
+            await self.inbox.quiet()
+            await self.turns.quiet()
+            await self.sender.drained()
+            if not self.inbox.busy and not self.turns.busy:
+                return
+
+    def open_door(self, channel: Channel) -> None:
+        """A door opens: its rows may leave."""
+        self.sender.open(channel)
+
+    def shut_door(self, door: str) -> None:
+        """A door shuts: its rows wait."""
+        self.sender.shut(door)
+
+    def spawn(self, work: Any, name: str) -> None:
+        """Run a background task of the host until it stops."""
+        task = asyncio.create_task(work, name=name)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def commit(self, unit: Unit, ctx: CallContext) -> Any:
+        """Commit a unit: a turn's through its session's lane, a handler's at once (it is on the lane)."""
+        if ctx.surface == "command":
+            return await self.units.commit(unit)
+        session = await self.sessions.get(unit.session)
+        return await session.lane.post(lambda: self.units.commit(unit))
+
+    def stream(self, build: RequestBuilder) -> Any:
+        """Chunks of one model response; raises ModelError when there is no model."""
+        if self.models is None:
+            raise ModelError("unconfigured", "no model is configured")
+        return self.models.stream(build)
+
+    def standing(self, session: Session, event: Event) -> Standing:
+        """The session's standing; without a model the AI is off."""
+        standing = standing_of(event.session, event.door, session.flags, self.settings)
+        return standing if self.models is not None else replace(standing, ai=False)
+
+    def _make_runner(self) -> Runner:
+        return Runner(
+            self.registry,
+            self.database,
+            self.commit,
+            self.clock,
+            settings=lambda: self.settings,
+            rules=self.rules,
+            switches=self._switches,
+            settings_of=self.loader.settings_of,
+            strikes=self.strikes,
+            finished=self.hooks.call_finished,
+        )
+
+    def _make_turns(self) -> Turns:
+        turns = Turns(
+            contexts=self.contexts,
+            database=self.database,
+            hooks=self.hooks,
+            toolbox=self.toolbox,
+            system=self._system_text,
+            history=lambda: self.settings.agent.history,
+        )
+        turns.serve(
+            Agent(
+                stream=self.stream,
+                runner=self.runner,
+                commit=self.commit,
+                clock=self.clock,
+                settings=lambda: self.settings,
+                prepare=turns.prepare,
+                log=lambda entry: self.database.append_later(self._journal, entry),
+            )
+        )
+        return turns
+
+    def _make_dispatcher(self) -> Dispatcher:
+        return Dispatcher(
+            registry=self.registry,
+            hooks=self.hooks,
+            contexts=self.contexts,
+            commit=self.units.commit,
+            clock=self.clock,
+            settings=lambda: self.settings,
+            settings_of=self.loader.settings_of,
+            standing=self.standing,
+            strikes=self.strikes,
+            start_turn=self.turns.start,
+        )
+
+    def _make_inbox(self) -> Inbox:
+        return Inbox(
+            database=self.database,
+            sessions=self.sessions,
+            dispatcher=self.dispatcher,
+            hooks=self.hooks,
+            clock=self.clock,
+            settings=lambda: self.settings.inbox,
+            standing=self.standing,
+            refuse=lambda event: self.spawn(self.dispatcher.refuse(event), "refusal"),
+        )
+
+    def _make_speaking(self) -> Speaking:
+        return Speaking(
+            settings=lambda: self.settings,
+            session=self.sessions.awake,
+            models=self._model_states,
+            sent=lambda: (
+                self.sender.waiting,
+                self.sender.counts.get("unknown", 0),
+                self.sender.counts.get("failed", 0),
+            ),
+        )
+
+    def _install_services(self) -> None:
+        services = Contribution(Source("builtin", "host"))
+        services.service("toolbox", self.toolbox)
+        services.service("speaking", self.speaking)
+        services.service("plugins", PluginDesk(self.life, self._save_plugin_switch))
+        self.registry.install(services)
+
+    def _migrate_plugins(self) -> None:
+        for name in self.loader.running:
+            contribution = self.registry.contribution(name)
+            if contribution is not None and contribution.tables:
+                self.database.migrate(name, contribution.tables, contribution.migrations)
+
+    async def _save_plugin_switch(self, name: str, on: bool) -> None:
+        off = self.loader.disabled - {name} if on else self.loader.disabled | {name}
+        await self.database.unit(lambda tx: set_kept(tx, *OFF_KEY, sorted(off)), owner="host")
+
+    async def _take_up(self, found: Recovered) -> None:
+        self.sender.take(found.rows)
+        for event in found.again:
+            self.inbox.resume(await self.sessions.get(event.session), event)
+        for event in found.given_up:
+            await self.post.to_masters(self.settings.masters, event.door, f"事件 {event.key} 两次使程序退出，已放弃。")
+
+    def _switches(self, session: str) -> dict[str, bool]:
+        awake = self.sessions.awake(session)
+        return awake.switches if awake is not None else {}
+
+    async def _tool_stats(self, session: str | None) -> list[ToolStat]:
+        uses = await self.database.read(lambda tx: tool_uses(tx, session))
+        return [ToolStat(use.name, use.calls, use.failures, use.mean_ms) for use in uses]
+
+    def _model_states(self) -> tuple[ModelState, ...]:
+        if self.models is None:
+            return ()
+        return tuple(ModelState(*state) for state in self.models.status())
+
+    def _system_text(self, event: Event) -> str:
+        now = datetime.fromtimestamp(self.clock.now(), ZoneInfo(self.settings.timezone))
+        return f"{self.settings.agent.system_prompt}\n当前时间：{now:%Y-%m-%d %H:%M}（{self.settings.timezone}）"
+
+    def _plugin_changed(self, report: PluginReport) -> None:
+        self.strikes.clear(report.name)
+        self.control.publish("plugin", report)
+        log = logger.info if report.ok and not report.stale_reason else logger.error
+        log("plugin {} changed: {}", report.name, report.stale_reason or report.reason or "loaded")
+
+    def _loop_held(self, plugin: str, file: str, line: int) -> None:
+        """Called by the watchdog's thread."""
+        if self.strikes.interrupted(plugin):
+            loop = self.loopwatch.loop
+            if loop is not None:
+                loop.call_soon_threadsafe(partial(self._switch_off, plugin))
+
+    def _switch_off(self, plugin: str) -> None:
+        logger.error("plugin {} held the event loop three times and is switched off", plugin)
+        self.spawn(self.life.switch(plugin, False), f"switch off {plugin}")
+
+    def _outcome(self, row: Any, outcome: Any) -> None:
+        if outcome.status == "failed" and row.on_failed:
+            self.spawn(self.post.of_row(row, row.on_failed), "on_failed")
+
+    def note(self, entry: Entry) -> None:
+        """Append a journal line without waiting."""
+        self.database.append_later(self._journal, entry)

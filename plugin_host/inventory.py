@@ -1,0 +1,67 @@
+"""Inventory: what ``tools`` and ``journal`` print; reads only, needs no lock of the home."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plugin_host.clock import iso
+from plugin_host.config.settings import Settings
+from plugin_host.errors import StoreError
+from plugin_host.groups import group_of_tool
+from plugin_host.home import Home
+from plugin_host.loader import Loader
+from plugin_host.policy import Rules
+from plugin_host.registry import Registry
+from plugin_host.store import Database
+from plugin_host.store.journal import read_lines
+
+
+def inventory(home: Home, settings: Settings) -> list[dict[str, Any]]:
+    """Every registered tool as the object that ``tools --json`` prints."""
+    registry = Registry()
+    Loader(registry, settings.plugins, home.plugins).load_all()
+    rules = Rules.of(settings.tools, registry=registry)
+    found = []
+    for tool in registry.tools:
+        group = group_of_tool(tool)
+        found.append(
+            {
+                "name": tool.name,
+                "alias": tool.alias,
+                "title": tool.title,
+                "group": group.name,
+                "group_alias": group.alias,
+                "source": {"kind": tool.source.kind, "id": tool.source.id},
+                "default_on": rules.is_on(tool, {}),
+                "flags": list(tool.annotations.flags),
+                "privilege": rules.level_for(tool),
+                "approval": tool.approval,
+                "input_schema": dict(tool.input_schema),
+            }
+        )
+    return found
+
+
+def journal_lines(home: Home, session: str | None, limit: int) -> list[dict[str, Any]]:
+    """The newest lines of the journal, oldest first; raises StoreError when the home has no store yet."""
+    if not home.database.exists():
+        raise StoreError(f"{home.database.name} 还不存在：这个目录里还没有运行过机器人")
+    database = Database(home.database).open_for_reading()
+    try:
+        lines = database.read_now(lambda tx: read_lines(tx, session=session, limit=limit))
+    finally:
+        database.close()
+    return [
+        {
+            "seq": line.seq,
+            "time": iso(line.entry.time),
+            "session": line.entry.session,
+            "turn": line.entry.turn,
+            "call": line.entry.call,
+            "type": line.entry.type,
+            "name": line.entry.name,
+            "payload": dict(line.entry.payload),
+            "ms": line.entry.ms,
+        }
+        for line in lines
+    ]

@@ -1,0 +1,71 @@
+"""Outbox: a Reply becomes rows, one per OneBot action; the sender alters nothing afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from plugin_host.store.outgoing import Outgoing
+from plugin_host.values import Action, Reply, Segment
+
+TEXT_LIMIT = 4_000
+CUT_MARK = "……（过长，已截断）"
+
+
+def rows_of(
+    replies: list[Reply], *, event: str, step: int, door: str, now: float, segments: int = 10
+) -> list[Outgoing]:
+    """Split replies into rows with the keys ``<event>:<step>:<n>``; at most ``segments`` rows per reply."""
+    rows: list[Outgoing] = []
+    for reply in replies:
+        for part in _parts(reply, segments):
+            rows.append(_row(part, f"{event}:{step}:{len(rows)}", event, door, now))
+    return rows
+
+
+def _parts(reply: Reply, limit: int) -> list[Reply]:
+    if len(reply.text) <= TEXT_LIMIT or any(segment.type != "text" for segment in reply.segments):
+        return [reply]
+    pieces = list(_pieces(reply.text))
+    if len(pieces) > limit:
+        pieces = [*pieces[: limit - 1], pieces[limit - 1][: TEXT_LIMIT - len(CUT_MARK)] + CUT_MARK]
+    first = replace(reply, segments=(Segment.text(pieces[0]),))
+    return [first, *(replace(reply, segments=(Segment.text(piece),), quote=None) for piece in pieces[1:])]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    while len(text) > TEXT_LIMIT:
+        cut = text.rfind("\n", TEXT_LIMIT // 2, TEXT_LIMIT)
+        cut = cut if cut > 0 else TEXT_LIMIT
+        yield text[:cut]
+        text = text[cut:].removeprefix("\n")
+    yield text
+
+
+def _row(reply: Reply, key: str, event: str, door: str, now: float) -> Outgoing:
+    name, params = _action(reply)
+    action = Action(key, reply.session, door, name, params, reply.hidden, reply.source)
+    return Outgoing(action, event, now, user_id=reply.user_id, on_failed=reply.on_failed)
+
+
+def _action(reply: Reply) -> tuple[str, dict[str, Any]]:
+    message: list[dict[str, Any]] = [{"type": s.type, "data": dict(s.data)} for s in reply.segments]
+    if reply.quote:
+        message.insert(0, {"type": "reply", "data": {"id": reply.quote}})
+    group = session_peer(reply.session) if _is_group(reply.session) else None
+    if reply.to == "group" and group is not None:
+        return "send_group_msg", {"group_id": group, "message": message}
+    params: dict[str, Any] = {"user_id": reply.user_id or session_peer(reply.session), "message": message}
+    if group is not None:
+        params["group_id"] = group
+    return "send_private_msg", params
+
+
+def session_peer(session: str) -> str:
+    """The group's or the person's id of a session id."""
+    return session.rpartition(":")[2]
+
+
+def _is_group(session: str) -> bool:
+    return session.rpartition("/")[2].startswith("group:")

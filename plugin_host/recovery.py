@@ -1,0 +1,100 @@
+"""Recovery: what a crash left behind is ended, started once more, or told; nothing is repeated by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from plugin_host.clock import Clock
+from plugin_host.outbox import rows_of
+from plugin_host.sender import send_entry
+from plugin_host.standing import TERMINAL
+from plugin_host.store import Database, Tx
+from plugin_host.store.events import OpenEvent, end_events, open_events
+from plugin_host.store.journal import Entry, steps_of, write_entries
+from plugin_host.store.outgoing import Ended, MarkEnded, Outgoing, has_rows, queue_rows, rows_in
+from plugin_host.values import Event, Reply, Segment
+
+START_LIMIT = 2
+INTERRUPTED = "上一条消息处理到一半时程序中断了，没有做完的部分不会自动重来；需要的话请再发一次。"
+GIVEN_UP = "处理你的消息时程序两次意外退出，已放弃这条消息。"
+
+
+@dataclass(slots=True)
+class Recovered:
+    """What a start found: events to run again, rows to send, events given up, rows whose outcome is unknown."""
+
+    again: list[Event] = field(default_factory=list)
+    rows: list[Outgoing] = field(default_factory=list)
+    given_up: list[Event] = field(default_factory=list)
+    interrupted: list[Event] = field(default_factory=list)
+    unknown: list[Outgoing] = field(default_factory=list)
+    expired: list[Outgoing] = field(default_factory=list)
+
+
+async def recover(database: Database, clock: Clock, opens: Callable[[str], bool]) -> Recovered:
+    """Bring the store of a home into order before its doors open; only rows of doors for which ``opens`` says True.
+
+    Open rows of an old terminal can never leave: they expire, and its open events end.
+    """
+    return await database.unit(lambda tx: _recover(tx, clock.now(), opens), owner="recovery")
+
+
+def _recover(tx: Tx, now: float, opens: Callable[[str], bool]) -> Recovered:
+    found = Recovered()
+    _settle_rows(tx, now, opens, found)
+    for waiting in open_events(tx):
+        if waiting.event.door.startswith(TERMINAL):
+            end_events(tx, [waiting.event.key], now, failed=True)
+        elif opens(waiting.event.door):
+            _settle_event(tx, now, waiting, found)
+    found.rows = [row for row in rows_in(tx, "waiting") if opens(row.action.door)]
+    return found
+
+
+def _settle_rows(tx: Tx, now: float, opens: Callable[[str], bool], found: Recovered) -> None:
+    found.unknown = [row for row in rows_in(tx, "sending") if opens(row.action.door) or _is_old_terminal(row)]
+    found.expired = [row for row in rows_in(tx, "waiting") if _is_old_terminal(row)]
+    ended = [
+        Ended(row, state, now, "the program stopped", (send_entry(row, state, now),))
+        for state, rows in (("unknown", found.unknown), ("expired", found.expired))
+        for row in rows
+    ]
+    if ended:
+        MarkEnded().apply(tx, ended)
+
+
+def _is_old_terminal(row: Outgoing) -> bool:
+    return row.action.door.startswith(TERMINAL)
+
+
+def _settle_event(tx: Tx, now: float, waiting: OpenEvent, found: Recovered) -> None:
+    event = waiting.event
+    stepped, unfinished = steps_of(tx, event.key)
+    if stepped or has_rows(tx, event.key):
+        entries = [_lost_call(event, call, name, now) for call, name in unfinished]
+        write_entries(tx, [*entries, Entry(now, event.session, event.key, "event.interrupted")])
+        _tell(tx, event, INTERRUPTED, now)
+        end_events(tx, [event.key], now)
+        found.interrupted.append(event)
+    elif waiting.attempts >= START_LIMIT:
+        write_entries(tx, [Entry(now, event.session, event.key, "event.failed", payload={"key": event.key})])
+        _tell(tx, event, GIVEN_UP, now)
+        end_events(tx, [event.key], now, failed=True)
+        found.given_up.append(event)
+    else:
+        found.again.append(event)
+
+
+def _lost_call(event: Event, call: str, name: str, now: float) -> Entry:
+    payload = {"status": "unknown_outcome", "code": "interrupted"}
+    return Entry(now, event.session, event.key, "tool_call_failed", call, name, payload)
+
+
+def _tell(tx: Tx, event: Event, text: str, now: float) -> None:
+    if event.kind != "message":
+        return
+    side = "group" if event.is_group else "private"
+    reply = Reply(event.session, (Segment.text(text),), to=side, user_id=event.user_id, source="notice")
+    # Step "recovery": the numbers belong to the run that was cut off.
+    queue_rows(tx, rows_of([reply], event=f"{event.key}:recovery", step=0, door=event.door, now=now))
