@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from loguru import logger
 
 from plugin_host.answers import text_reply
-from plugin_host.calls import ToolResult
+from plugin_host.calls import ToolCall, ToolResult
 from plugin_host.clock import Clock
 from plugin_host.config.settings import Settings
 from plugin_host.context import CallContext, Effects
-from plugin_host.conversation import Message, ModelRequest, Mode, RequestBuilder, ToolSpec
+from plugin_host.conversation import Message, Mode, ModelRequest, RequestBuilder, ToolSpec
 from plugin_host.errors import ModelError
 from plugin_host.listening import Response, listen
 from plugin_host.prompt import build, spoken
 from plugin_host.runner import Runner
 from plugin_host.sessions import Session
+from plugin_host.standing import level_of
 from plugin_host.store.journal import Entry
+from plugin_host.textcalls import repair
 from plugin_host.units import Unit
 from plugin_host.values import Event
 
@@ -102,6 +105,7 @@ class Agent:
         self._note(turn, "run_started")
         try:
             await self._prepare(turn)
+            turn.fresh.append(spoken(turn.event))
             ending = await self._rounds(turn)
         except ModelError as error:
             logger.warning("turn {}: model failed: {} ({})", turn.event.key, error, error.kind)
@@ -119,10 +123,14 @@ class Agent:
             response = await self._ask(turn, number)
             if response is None or turn.ctx.cancel.is_set():
                 return Ending("stopped_by_user")
-            if not response.calls:
+            if response.problems and not response.calls:
+                ended = await self._unreadable(turn, response)
+            elif response.calls:
+                ended = await self._call(turn, response)
+            else:
                 turn.fresh.append(Message("assistant", response.text))
                 return Ending("completed" if response.text.strip() else "empty_response", response.unsaid)
-            if (ended := await self._call(turn, response)) is not None:
+            if ended is not None:
                 return ended
         return Ending("budget", f"本回合已达到 {limits.max_rounds} 轮上限，先到这里。", "rounds")
 
@@ -130,6 +138,10 @@ class Agent:
         for event in turn.session.waiting:
             turn.fresh.append(spoken(event))
             turn.merged.append(event.key)
+            level = level_of(event.user_id, event.sender.role, self._settings())
+            if event.user_id != turn.ctx.user_id and level < turn.ctx.level:
+                # Merged messages: nobody may borrow the rights of whoever began the turn.
+                turn.ctx = replace(turn.ctx, level=level)
         turn.session.waiting.clear()
 
     async def _ask(self, turn: Turn, number: int) -> Response | None:
@@ -141,7 +153,9 @@ class Agent:
 
         self._note(turn, "model_request", round=number)
         names = frozenset(tool.name for tool in turn.tools)
-        hearing = asyncio.ensure_future(listen(self._stream(request), names, lambda text: self._show(turn, text)))
+        hearing = asyncio.ensure_future(
+            listen(self._stream(request), names, lambda text: self._show(turn, text), mint=_mint)
+        )
         stop = asyncio.ensure_future(turn.ctx.cancel.wait())
         try:
             await asyncio.wait({hearing, stop}, return_when=asyncio.FIRST_COMPLETED)
@@ -169,12 +183,20 @@ class Agent:
     async def _call(self, turn: Turn, response: Response) -> Ending | None:
         await self._show(turn, response.unsaid)
         results = await self._runner.execute_function_calls(response.calls, turn.ctx)
-        turn.fresh.append(Message("assistant", response.text, calls=response.calls))
+        turn.fresh.append(Message("assistant", response.text, calls=tuple(_canonical(c) for c in response.calls)))
         turn.fresh.extend(Message("tool", result.text, call_id=result.call_id, name=result.name) for result in results)
         if response.problems:
             turn.fresh.append(Message("user", f"解析函数调用失败：{'；'.join(response.problems)}"))
         await self._keep(turn)
         return self._judge(turn, results)
+
+    async def _unreadable(self, turn: Turn, response: Response) -> Ending | None:
+        """Calls that could not be read at all: the model is told what and where, within the error budget."""
+        turn.fresh.append(Message("assistant", response.text or "（无法解析的函数调用）"))
+        turn.fresh.append(Message("user", f"解析函数调用失败：{'；'.join(response.problems)}"))
+        await self._keep(turn)
+        turn.errors += 1
+        return self._over_budget(turn)
 
     def _judge(self, turn: Turn, results: list[ToolResult]) -> Ending | None:
         if turn.ctx.cancel.is_set():
@@ -182,6 +204,9 @@ class Agent:
         if any(result.end_turn for result in results):
             return Ending("budget", "同一个工具调用反复失败，先到这里。", "repeated")
         turn.errors = 0 if any(result.ok for result in results) else turn.errors + len(results)
+        return self._over_budget(turn)
+
+    def _over_budget(self, turn: Turn) -> Ending | None:
         if turn.errors >= self._settings().agent.max_errors:
             return Ending("budget", "工具连续出错，先到这里。", "errors")
         return None
@@ -216,3 +241,17 @@ class Agent:
     def _unit(self, turn: Turn) -> Unit:
         step = turn.ctx.calls.next_step()
         return Unit(turn.session.id, turn.ctx.door, turn.event.key, step, effects=Effects())
+
+
+def _mint() -> str:
+    """An id for a call of a text mode, where the model gives none."""
+    return f"text_{secrets.token_hex(6)}"
+
+
+def _canonical(call: ToolCall) -> ToolCall:
+    """The call as it goes out in later requests: arguments as an object, nothing of the provider's spelling."""
+    arguments = call.arguments
+    if arguments is None:
+        value, verdict = repair(call.raw_arguments)
+        arguments = value if isinstance(value, dict) and verdict in ("clean", "repaired") else {}
+    return ToolCall(call.id, call.name, arguments, origin=call.origin)

@@ -7,7 +7,7 @@ from typing import Any
 
 from plugin_host.calls import Part
 from plugin_host.context import CallContext
-from plugin_host.values import Private, Reply, ReplySource, Segment
+from plugin_host.values import Private, Reply, ReplySource, Segment, side_of
 
 PRIVATE_NOTE = "结果已私下发给对方，内容不公开。"
 
@@ -45,11 +45,11 @@ def spoken_by(said: Any, ctx: CallContext) -> tuple[Reply, ...]:
 
 def text_reply(text: str, ctx: CallContext, source: ReplySource) -> Reply:
     """A plain text reply into the context's session."""
-    return Reply(ctx.session, (Segment.text(text),), to=_side(ctx), user_id=_addressee(ctx), source=source)
+    return Reply(ctx.session, (Segment.text(text),), to=side_of(ctx.session), user_id=_addressee(ctx), source=source)
 
 
 def _private(said: Private, ctx: CallContext, source: ReplySource) -> tuple[Reply, ...]:
-    notice = (text_reply(said.notice, ctx, source),) if said.notice and _side(ctx) == "group" else ()
+    notice = (text_reply(said.notice, ctx, source),) if said.notice and side_of(ctx.session) == "group" else ()
     hidden = Reply(
         ctx.session,
         (Segment.text(said.text),),
@@ -57,17 +57,13 @@ def _private(said: Private, ctx: CallContext, source: ReplySource) -> tuple[Repl
         user_id=ctx.user_id,
         hidden=True,
         source=source,
-        on_failed=said.refused if _side(ctx) == "group" else None,
+        on_failed=said.refused if side_of(ctx.session) == "group" else None,
     )
     return (*notice, hidden)
 
 
-def _side(ctx: CallContext) -> Any:
-    return "group" if ctx.session.rpartition("/")[2].startswith("group:") else "private"
-
-
 def _addressee(ctx: CallContext) -> str | None:
-    return None if _side(ctx) == "group" else ctx.user_id
+    return None if side_of(ctx.session) == "group" else ctx.user_id
 
 
 def _json(value: Any) -> str:

@@ -98,13 +98,13 @@ def _is_word(word: object) -> bool:
     return isinstance(word, str) and 0 < len(word) <= WORD_LIMIT and not any(c.isspace() for c in word)
 
 
-def _parameters(function: Callable[..., object]) -> dict[str, str]:
+def _parameters(function: Callable[..., object]) -> dict[str, typing.Any]:
     roles: dict[object, str] = {CallContext: "context_parameter", str: "text_parameter", CommandArgs: "args_parameter"}
     try:
         hints = typing.get_type_hints(function)
     except Exception as error:
         raise HostError(f"command function {function!r}: annotations cannot be resolved: {error}") from error
-    found: dict[str, str] = {}
+    found: dict[str, typing.Any] = {}
     for parameter in inspect.signature(function).parameters.values():
         role = roles.get(hints.get(parameter.name))
         if role is None or role in found:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from plugin_host.calls import TurnCalls
 from plugin_host.errors import CallError, InvalidArgumentsError
-from plugin_host.values import Event, Reply, Role, Surface
+from plugin_host.values import Event, Reply, ReplySource, Role, Segment, Surface, side_of
 
 if TYPE_CHECKING:
     from plugin_host.store.tx import Tx
@@ -106,6 +106,11 @@ class CallContext:
         return datetime.fromisoformat(self.sent_at).astimezone(ZoneInfo(self.zone))
 
     @property
+    def is_group(self) -> bool:
+        """True when the session is a group."""
+        return side_of(self.session) == "group"
+
+    @property
     def store(self) -> PluginStore:
         """This plugin's small key-value store, scoped to the session, the person or the bot."""
         return PluginStore(self)
@@ -130,9 +135,12 @@ class CallContext:
         """Add a line to the journal; it is written together with this call's own."""
         self.effects.notes.append((kind, payload))
 
-    def say(self, reply: Reply) -> None:
-        """Add a reply that leaves together with this call's own."""
-        self.effects.replies.append(reply)
+    def say(self, text: str) -> None:
+        """Say a line in this session; it leaves together with this call's own answer."""
+        to_user = None if self.is_group else self.user_id
+        said = (Segment.text(text),)
+        source: ReplySource = "command" if self.surface == "command" else "tool"
+        self.effects.replies.append(Reply(self.session, said, side_of(self.session), to_user, source=source))
 
 
 class PluginStore:

@@ -25,7 +25,7 @@ from plugin_host.standing import TERMINAL, Standing, intent_of, level_of
 from plugin_host.store.journal import Entry
 from plugin_host.strikes import Strikes
 from plugin_host.units import Settled, Unit
-from plugin_host.values import Change, Event, Reply, Segment
+from plugin_host.values import Change, Event, Reply, Segment, side_of
 
 CommitUnit = Callable[[Unit], Awaitable[Any]]
 StartTurn = Callable[[Session, Event], None]
@@ -180,9 +180,8 @@ class Dispatcher:
             return
         effects = Effects(flags=dict(event.detail.get("flags", {})))
         if say := event.detail.get("say"):
-            side = "group" if event.is_group else "private"
             source = event.detail.get("source", "notice")
-            reply = Reply(event.session, (Segment.text(say),), to=side, user_id=event.user_id, source=source)
+            reply = Reply(event.session, (Segment.text(say),), to=side_of(event.session), user_id=event.user_id, source=source)
             effects.replies.append(reply)
         await self._commit(Unit(event.session, event.door, event.key, 0, effects, done=[event.key]))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from plugin_host.store.outgoing import Outgoing
-from plugin_host.values import Action, Reply, Segment
+from plugin_host.values import Action, Reply, Segment, side_of
 
 TEXT_LIMIT = 4_000
 CUT_MARK = "……（过长，已截断）"
@@ -53,7 +53,7 @@ def _action(reply: Reply) -> tuple[str, dict[str, Any]]:
     message: list[dict[str, Any]] = [{"type": s.type, "data": dict(s.data)} for s in reply.segments]
     if reply.quote:
         message.insert(0, {"type": "reply", "data": {"id": reply.quote}})
-    group = session_peer(reply.session) if _is_group(reply.session) else None
+    group = session_peer(reply.session) if side_of(reply.session) == "group" else None
     if reply.to == "group" and group is not None:
         return "send_group_msg", {"group_id": group, "message": message}
     params: dict[str, Any] = {"user_id": reply.user_id or session_peer(reply.session), "message": message}
@@ -65,7 +65,3 @@ def _action(reply: Reply) -> tuple[str, dict[str, Any]]:
 def session_peer(session: str) -> str:
     """The group's or the person's id of a session id."""
     return session.rpartition(":")[2]
-
-
-def _is_group(session: str) -> bool:
-    return session.rpartition("/")[2].startswith("group:")

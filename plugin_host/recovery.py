@@ -12,8 +12,8 @@ from plugin_host.standing import TERMINAL
 from plugin_host.store import Database, Tx
 from plugin_host.store.events import OpenEvent, end_events, open_events
 from plugin_host.store.journal import Entry, steps_of, write_entries
-from plugin_host.store.outgoing import Ended, MarkEnded, Outgoing, has_rows, queue_rows, rows_in
-from plugin_host.values import Event, Reply, Segment
+from plugin_host.store.outgoing import Ended, MarkEnded, Outgoing, RowState, has_rows, queue_rows, rows_in
+from plugin_host.values import Event, Reply, Segment, side_of
 
 START_LIMIT = 2
 INTERRUPTED = "上一条消息处理到一半时程序中断了，没有做完的部分不会自动重来；需要的话请再发一次。"
@@ -55,13 +55,13 @@ def _recover(tx: Tx, now: float, opens: Callable[[str], bool]) -> Recovered:
 def _settle_rows(tx: Tx, now: float, opens: Callable[[str], bool], found: Recovered) -> None:
     found.unknown = [row for row in rows_in(tx, "sending") if opens(row.action.door) or _is_old_terminal(row)]
     found.expired = [row for row in rows_in(tx, "waiting") if _is_old_terminal(row)]
-    ended = [
-        Ended(row, state, now, "the program stopped", (send_entry(row, state, now),))
-        for state, rows in (("unknown", found.unknown), ("expired", found.expired))
-        for row in rows
-    ]
+    ended = [_ended(row, "unknown", now) for row in found.unknown] + [_ended(r, "expired", now) for r in found.expired]
     if ended:
         MarkEnded().apply(tx, ended)
+
+
+def _ended(row: Outgoing, state: RowState, now: float) -> Ended:
+    return Ended(row, state, now, "the program stopped", (send_entry(row, state, now),))
 
 
 def _is_old_terminal(row: Outgoing) -> bool:
@@ -94,7 +94,6 @@ def _lost_call(event: Event, call: str, name: str, now: float) -> Entry:
 def _tell(tx: Tx, event: Event, text: str, now: float) -> None:
     if event.kind != "message":
         return
-    side = "group" if event.is_group else "private"
-    reply = Reply(event.session, (Segment.text(text),), to=side, user_id=event.user_id, source="notice")
+    reply = Reply(event.session, (Segment.text(text),), to=side_of(event.session), user_id=event.user_id, source="notice")
     # Step "recovery": the numbers belong to the run that was cut off.
     queue_rows(tx, rows_of([reply], event=f"{event.key}:recovery", step=0, door=event.door, now=now))

@@ -70,6 +70,7 @@ class Registry:
         self._words: dict[str, Command] = {}
         self._longest = 0
         self._services: dict[str, Any] = {}
+        self._refused: dict[str, tuple[Collision, ...]] = {}
         self.collisions: tuple[Collision, ...] = ()
 
     def install(self, contribution: Contribution) -> None:
@@ -86,6 +87,11 @@ class Registry:
         """Forget everything that ``owner`` registered."""
         if self._contributions.pop(owner, None) is not None:
             self._rebuild()
+
+    def refuse(self, owner: str, collisions: tuple[Collision, ...]) -> None:
+        """Show these among ``collisions``: ``owner`` was not installed because of them. Empty = no longer refused."""
+        self._refused[owner] = collisions
+        self._rebuild()
 
     def collisions_with(self, contribution: Contribution) -> tuple[Collision, ...]:
         """The collisions that installing ``contribution`` would add or keep."""
@@ -119,6 +125,11 @@ class Registry:
         """The named service, or None."""
         return self._services.get(name)
 
+    @property
+    def contributions(self) -> tuple[Contribution, ...]:
+        """Everything that is installed, in the order in which its owners first came."""
+        return tuple(self._contributions.values())
+
     def contribution(self, owner: str) -> Contribution | None:
         """What ``owner`` registered, or None."""
         return self._contributions.get(owner)
@@ -127,12 +138,15 @@ class Registry:
         tools, tool_collisions = self._resolve_tools()
         self._aliases, alias_collisions = _aliases(tools.values())
         for collision in alias_collisions:
-            tools = {name: tool for name, tool in tools.items() if tool.alias != collision.name}
+            winner = self._aliases.get(collision.name)
+            tools = {name: tool for name, tool in tools.items() if tool.alias != collision.name or name == winner}
         self._words, word_collisions = self._resolve_words()
         self._services, service_collisions = self._resolve_services()
         self._tools = tools
         self._longest = max((len(word) for word in self._words), default=0)
-        self.collisions = (*tool_collisions, *alias_collisions, *word_collisions, *service_collisions)
+        refused = itertools.chain.from_iterable(self._refused.values())
+        found = (*tool_collisions, *alias_collisions, *word_collisions, *service_collisions, *refused)
+        self.collisions = tuple(sorted(set(found), key=lambda one: (one.kind, one.name, one.owners)))
 
     def _resolve_tools(self) -> tuple[dict[str, Tool], list[Collision]]:
         wanted: dict[str, list[Tool]] = {}
@@ -145,7 +159,7 @@ class Registry:
             builtin = [tool for tool in candidates if tool.source.kind == "builtin"]
             owners = tuple(sorted({tool.source.id for tool in candidates} | {self._reserved.get(name, "")} - {""}))
             if builtin:
-                tools[name] = builtin[0]
+                tools[name] = min(builtin, key=_owner)
             elif len(candidates) == 1 and name not in self._reserved:
                 tools[name] = candidates[0]
             if len(owners) > 1:
@@ -164,7 +178,7 @@ class Registry:
             owners = tuple(sorted({command.source.id for command in candidates}))
             builtin = [command for command in candidates if command.source.kind == "builtin"]
             if builtin or len(candidates) == 1:
-                words[word] = (builtin or candidates)[0]
+                words[word] = min(builtin or candidates, key=_owner)
             if len(owners) > 1:
                 collisions.append(Collision("command", word, owners))
         return words, collisions
@@ -182,11 +196,20 @@ class Registry:
         return {name: value for name, (_, value) in found.items()}, collisions
 
 
+def _owner(registered: Tool | Command) -> str:
+    return registered.source.id
+
+
 def _aliases(tools: Iterable[Tool]) -> tuple[dict[str, str], list[Collision]]:
+    """Alias → name, and the shared aliases: a built-in keeps one, external tools lose it all of them."""
     wanted: dict[str, list[Tool]] = {}
     for tool in tools:
         wanted.setdefault(tool.alias, []).append(tool)
-    aliases = {alias: found[0].name for alias, found in wanted.items() if len(found) == 1}
+    aliases = {}
+    for alias, found in wanted.items():
+        builtin = [tool for tool in found if tool.source.kind == "builtin"]
+        if len(found) == 1 or len(builtin) == 1:
+            aliases[alias] = (builtin or found)[0].name
     collisions = [
         Collision("alias", alias, tuple(sorted(f"{tool.source.id}:{tool.name}" for tool in found)))
         for alias, found in wanted.items()

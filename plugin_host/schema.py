@@ -61,7 +61,7 @@ class Schema:
             errors = sorted(self._validator.iter_errors(arguments), key=lambda error: list(map(str, error.path)))
         except RecursionError:
             return ["参数嵌套过深，无法校验"]
-        return [_complaint(error) for error in errors[:COMPLAINT_LIMIT]]
+        return list(dict.fromkeys(_complaint(error) for error in errors[: 2 * COMPLAINT_LIMIT]))[:COMPLAINT_LIMIT]
 
     @cached_property
     def _validator(self) -> Validator:
@@ -78,7 +78,27 @@ def _complaint(error: ValidationError) -> str:
     wording = _WORDINGS.get(str(error.validator))
     if wording is None:
         return f"{path} 不符合 {error.validator} 规则，实际是 {got}"
-    return wording(path, error, got)
+    return str(wording(path, error, got))
+
+
+def _choices(path: str, error: Any, got: str) -> str:
+    """``anyOf`` and ``oneOf``: what the only choice of the right type complains of, or all types, or all complaints."""
+    choices: dict[Any, list[Any]] = {}
+    for inner in error.context:
+        choices.setdefault(inner.relative_schema_path[0], []).append(inner)
+    wrong_type = [found[0] for found in choices.values() if _is_wrong_type(found[0])]
+    of_right_type = [found for found in choices.values() if not _is_wrong_type(found[0])]
+    if len(of_right_type) == 1:
+        return "；".join(_complaint(inner) for inner in of_right_type[0][:COMPLAINT_LIMIT])
+    if choices and not of_right_type:
+        words = dict.fromkeys(_type_words(inner.validator_value) for inner in wrong_type)
+        return f"{path} 应为{'或'.join(words)}，实际是 {got}"
+    told = "；".join(dict.fromkeys(_complaint(found[0]) for found in of_right_type[:COMPLAINT_LIMIT]))
+    return f"{path} 不符合任何一种写法，实际是 {got}" + (f"（{told}）" if told else "")
+
+
+def _is_wrong_type(error: Any) -> bool:
+    return str(error.validator) == "type" and not error.relative_path
 
 
 def _type_words(expected: Any) -> str:
@@ -86,15 +106,19 @@ def _type_words(expected: Any) -> str:
     return "或".join(TYPE_WORDS.get(str(name), str(name)) for name in names)
 
 
-def _missing(path: str, error: ValidationError, got: str) -> str:
+def _missing(path: str, error: Any, got: str) -> str:
     names = [name for name in error.validator_value if name not in error.instance]
-    return f"缺少必需参数 {'、'.join(names)}" + ("" if path == "参数" else f"（在 {path} 中）")
+    return f"缺少必需参数 {'、'.join(names)}{_within(path)}"
 
 
-def _extra(path: str, error: ValidationError, got: str) -> str:
+def _extra(path: str, error: Any, got: str) -> str:
     known = set(error.schema.get("properties", {}))
     names = sorted(str(name) for name in set(error.instance) - known)
-    return f"没有参数 {'、'.join(names)}；可用参数：{'、'.join(sorted(known)) or '无'}"
+    return f"没有参数 {'、'.join(names)}{_within(path)}；可用参数：{'、'.join(sorted(known)) or '无'}"
+
+
+def _within(path: str) -> str:
+    return "" if path == "参数" else f"（在 {path} 中）"
 
 
 _WORDINGS: dict[str, Any] = {
@@ -111,6 +135,8 @@ _WORDINGS: dict[str, Any] = {
     "maxItems": lambda path, error, got: f"{path} 至多 {error.validator_value} 项，实际 {len(error.instance)} 项",
     "required": _missing,
     "additionalProperties": _extra,
+    "anyOf": _choices,
+    "oneOf": _choices,
 }
 
 

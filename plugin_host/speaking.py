@@ -13,6 +13,7 @@ from plugin_host.context import CallContext
 from plugin_host.errors import CallError, PermissionDeniedError
 from plugin_host.sessions import Session
 from plugin_host.standing import ADMIN, MASTER, Standing, standing_of
+from plugin_host.values import side_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class Speaking:
         return Turned(level > 0, before != level)
 
     def _may_switch(self, ctx: CallContext) -> None:
-        private = ctx.session.rpartition("/")[2].startswith("private:")
+        private = side_of(ctx.session) == "private"
         if ctx.level < ADMIN and not private:
             raise PermissionDeniedError("权限不足：需要群管理员（权限 50）或以上")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from plugin_host.config.settings import Settings
-from plugin_host.values import Event, Role
+from plugin_host.values import Event, Role, side_of
 
 MASTER, OWNER, ADMIN, INVITER = 100, 60, 50, 40
 TERMINAL = "terminal:"
@@ -30,7 +30,7 @@ def standing_of(session: str, door: str, flags: Mapping[str, Any], settings: Set
     """
     if door.startswith(TERMINAL):
         default = Standing(1, True, True)
-    elif session.rpartition("/")[2].startswith("group:"):
+    elif side_of(session) == "group":
         default = Standing(1 if settings.ai.open_groups == "all" else 0, False, True)
     else:
         default = Standing(int(settings.ai.private), settings.ai.private, True)

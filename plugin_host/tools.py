@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 import typing
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, PydanticUserError, create_model
 
 from plugin_host.context import CallContext
 from plugin_host.errors import HostError
@@ -20,7 +21,7 @@ SourceKind = Literal["builtin", "plugin", "mcp", "http", "skill", "knowledge", "
 Approval = Literal["never", "ask", "deny"]
 SessionTypes = Literal["any", "group", "private"]
 
-NAME_PATTERN = re.compile(r"^[A-Za-z0-9_.-]{1,128}$")
+NAME_PATTERN = re.compile(r"\A[A-Za-z0-9_.-]{1,128}\Z")
 ALIAS_LIMIT = 64
 
 
@@ -112,7 +113,7 @@ def tool_from_function(
     A parameter annotated ``CallContext`` is injected and is not part of the schema. Flags of ``Annotations`` and fields
     of ``Tool`` are accepted as keyword options. Raises HostError with one sentence when the function cannot be a tool.
     """
-    tool_name = name or getattr(function, "__name__", "")
+    tool_name = str(name or getattr(function, "__name__", ""))
     if not NAME_PATTERN.match(tool_name):
         raise HostError(f"tool name {tool_name!r} must match {NAME_PATTERN.pattern}")
     context_parameter, model = arguments_of(function, tool_name)
@@ -153,11 +154,24 @@ def arguments_of(function: Callable[..., Any], name: str) -> tuple[str | None, t
         hint = hints.get(parameter.name)
         if hint is CallContext:
             context_parameter = parameter.name
-        elif hint is None:
-            raise HostError(f"tool {name!r}: parameter {parameter.name!r} needs a type annotation")
+        elif hint is None or parameter.name.startswith("_"):
+            raise HostError(f"tool {name!r}: parameter {parameter.name!r} needs a type annotation and no leading '_'")
         else:
             fields[parameter.name] = (hint, _default(parameter))
-    return context_parameter, create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+    return context_parameter, _model(name, fields)
+
+
+def _model(name: str, fields: dict[str, Any]) -> type[BaseModel]:
+    try:
+        with warnings.catch_warnings():
+            # A parameter called ``copy`` or ``schema`` is fine: the model serves as a schema and a parser only.
+            warnings.simplefilter("ignore", UserWarning)
+            model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+            model.model_json_schema()
+    except (PydanticUserError, NameError, ValueError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise HostError(f"tool {name!r}: its parameters make no schema: {reason}") from error
+    return model
 
 
 def _default(parameter: inspect.Parameter) -> Any:

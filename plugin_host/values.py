@@ -16,6 +16,12 @@ EventKind = Literal["message", "notice", "request", "meta", "timer", "internal"]
 Role = Literal["member", "admin", "owner"]
 ReplySource = Literal["command", "ai", "tool", "timer", "notice"]
 Surface = Literal["group", "private", "command", "scheduled", "test"]
+Side = Literal["group", "private"]
+
+
+def side_of(session: str) -> Side:
+    """Whether a session id (``group:1``, ``private:2``, ``discord/group:3``) names a group or a private chat."""
+    return "group" if session.rpartition("/")[2].startswith("group:") else "private"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ class Event:
     @property
     def is_group(self) -> bool:
         """True when the session is a group."""
-        return self.session.rpartition("/")[2].startswith("group:")
+        return side_of(self.session) == "group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,7 @@ class Reply:
 
     session: str
     segments: tuple[Segment, ...]
-    to: Literal["group", "private"] = "group"
+    to: Side = "group"
     user_id: str | None = None
     quote: str | None = None
     hidden: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from plugin_host import CallContext, CallError, Private, Reply, Segment, hookimpl
+from plugin_host import CallContext, CallError, Private, hookimpl
 from pydantic import Field
 
 from plugins.dice.engine import DiceError, RollResult, roll, split_command
@@ -58,10 +58,7 @@ async def roll_dice(
     _record(ctx, result, hidden=hidden)
     if hidden:
         return Private(text=f"暗骰结果：{_words(ctx, result, reason)}", notice=f"{ctx.name} 掷了一次暗骰")
-    words = _words(ctx, result, reason)
-    group = ctx.session.rpartition("/")[2].startswith("group:")
-    side, to_user = ("group", None) if group else ("private", ctx.user_id)
-    ctx.say(Reply(ctx.session, (Segment.text(words),), to=side, user_id=to_user, source="tool"))
+    ctx.say(_words(ctx, result, reason))
     return {"expression": expression, "value": result.value, "detail": result.text, "roll_id": result.roll_id}
 
 
