@@ -1,0 +1,1 @@
+"""A package without plugins, in the place of the built-in ones."""
