@@ -30,6 +30,7 @@ from plugin_host.values import Event
 TurnStatus = Literal["completed", "error", "empty_response", "stopped_by_user", "budget"]
 
 SOFT_ROUNDS = 20
+PATIENCE = 8.0
 SOFT_NOTE = "（提示：本回合已经调用了很多轮工具，请尽快给出最终回答。）"
 
 MODEL_WORDS = {
@@ -63,6 +64,7 @@ class Turn:
     merged: list[str] = field(default_factory=list)
     segments: int = 0
     errors: int = 0
+    told_working: bool = False
 
     def stop(self) -> None:
         """End the turn for real: the stream and the running tools are cancelled."""
@@ -171,18 +173,35 @@ class Agent:
         self._note(turn, "model_response", round=number, text=response.text, calls=[c.name for c in response.calls])
         return response
 
-    async def _show(self, turn: Turn, text: str) -> None:
-        """Say a finished segment while the answer goes on."""
-        if not text.strip() or turn.segments >= self._settings().send.segments - 1:
-            return
+    async def _show(self, turn: Turn, text: str) -> bool:
+        """Say a finished segment while the answer goes on; False when the last place is kept for the end."""
+        if not text.strip():
+            return True
+        if turn.segments >= self._settings().send.segments - 1:
+            return False
         turn.segments += 1
+        await self._say(turn, text.strip())
+        return True
+
+    async def _say(self, turn: Turn, text: str) -> None:
         unit = self._unit(turn)
-        unit.effects.replies.append(text_reply(text.strip(), turn.ctx, "ai"))
+        unit.effects.replies.append(text_reply(text, turn.ctx, "ai"))
         await self._commit(unit, turn.ctx)
+
+    async def _still_working(self, turn: Turn, response: Response) -> None:
+        """One line after 8 s, once a turn, so that the table knows."""
+        await asyncio.sleep(PATIENCE)
+        if not turn.told_working:
+            turn.told_working = True
+            await self._say(turn, f"（还在处理：{'、'.join(sorted({call.name for call in response.calls}))}……）")
 
     async def _call(self, turn: Turn, response: Response) -> Ending | None:
         await self._show(turn, response.unsaid)
-        results = await self._runner.execute_function_calls(response.calls, turn.ctx)
+        working = asyncio.create_task(self._still_working(turn, response))
+        try:
+            results = await self._runner.execute_function_calls(response.calls, turn.ctx)
+        finally:
+            working.cancel()
         turn.fresh.append(Message("assistant", response.text, calls=tuple(_canonical(c) for c in response.calls)))
         turn.fresh.extend(Message("tool", result.text, call_id=result.call_id, name=result.name) for result in results)
         if response.problems:

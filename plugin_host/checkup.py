@@ -58,13 +58,13 @@ def _plugins(folder: Path, settings: Settings) -> Iterator[Finding]:
         offered = [*report.tools, *(f".{word}" for word in report.commands)]
         message = report.reason if not report.ok else "已关闭" if report.off else "、".join(offered)
         yield Finding("plugin", report.name, report.ok, message, report.fix, report.file, report.line)
-        if report.ok and not report.off:
-            yield from blocking_calls(report.name, Path(report.file))
+        if report.name in loader.running:
+            yield from blocking_calls(report.name, loader.running[report.name].plugin.path)
 
 
 def blocking_calls(name: str, file: Path) -> Iterator[Finding]:
     """A warning for each ``time.sleep`` inside a coroutine: it stops the whole bot and nothing can interrupt it."""
-    sources = [file] if file.suffix == ".py" else sorted(file.rglob("*.py"))
+    sources = [file] if file.is_file() else sorted(file.rglob("*.py"))
     for source in sources:
         for line in _sleeps(ast.parse(source.read_text(encoding="utf-8-sig"))):
             message = "async 函数里调用了 time.sleep，会让整个机器人停住，而且打断不了"

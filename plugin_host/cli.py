@@ -127,10 +127,12 @@ def tools(config: ConfigOption = None, home: HomeOption = None, as_json: JsonOpt
 @app.command("new-plugin")
 def new_plugin(name: str, config: ConfigOption = None, home: HomeOption = None) -> None:
     """在 plugins/ 里写一个可以直接用的插件模板。"""
+    from plugin_host.inventory import taken_names
     from plugin_host.template import new_plugin as write_template
 
     folder, settings = _load(config, home)
-    path = write_template(Home(folder, settings).plugins, name)
+    place = Home(folder, settings)
+    path = write_template(place.plugins, name, taken=taken_names(place, settings))
     typer.echo(f"已写好 {path}，保存即生效；用 .{name} 试试。")
 
 

@@ -181,8 +181,8 @@ class Dispatcher:
         effects = Effects(flags=dict(event.detail.get("flags", {})))
         if say := event.detail.get("say"):
             source = event.detail.get("source", "notice")
-            reply = Reply(event.session, (Segment.text(say),), to=side_of(event.session), user_id=event.user_id, source=source)
-            effects.replies.append(reply)
+            said = (Segment.text(say),)
+            effects.replies.append(Reply(event.session, said, side_of(event.session), event.user_id, source=source))
         await self._commit(Unit(event.session, event.door, event.key, 0, effects, done=[event.key]))
 
     async def _finish(self, event: Event, *, reply: Reply | None = None) -> None:

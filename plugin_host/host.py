@@ -40,7 +40,7 @@ from plugin_host.sender import Sender
 from plugin_host.sessions import Session, Sessions
 from plugin_host.speaking import ModelState, Speaking
 from plugin_host.standing import TERMINAL, Standing, standing_of
-from plugin_host.store import Database
+from plugin_host.store import Database, Tx
 from plugin_host.store.journal import AppendEntries, Entry, tool_uses
 from plugin_host.store.kept import get_kept, set_kept
 from plugin_host.strikes import Strikes
@@ -52,7 +52,7 @@ from plugin_host.units import Unit, Units
 from plugin_host.values import Channel, CorePort, Event
 from plugin_host.watchdog import Watchdog
 
-OFF_KEY = ("host", "bot", "bot", "plugins.off")
+SWITCHES_KEY = ("host", "bot", "bot", "plugins.switches")
 
 
 class Host:
@@ -94,10 +94,11 @@ class Host:
         self.dispatcher = self._make_dispatcher()
         self.inbox = self._make_inbox()
         self.post = Post(self.inbox.receive, self.sessions.awake, lambda: self.sender.doors, self.clock)
-        self.life = PluginLife(self.loader, self.hooks, self.post, self._plugin_changed)
+        self.life = PluginLife(self.loader, self.hooks, self.post, self._plugin_changed, self._migrate)
         self.speaking = self._make_speaking()
         self.loopwatch = LoopWatch(self.loader.owner_of, self._loop_held)
         self.housekeeping = Housekeeping(self.database, self.clock, lambda: self.settings)
+        self.control.subscribe("cancel", lambda session: self.turns.stop(self.sessions.awake(session)))
         self._journal = AppendEntries()
         self._background: set[asyncio.Task[Any]] = set()
 
@@ -114,12 +115,9 @@ class Host:
         """Open the store, load the plugins, take up what a crash left. The caller holds the home's lock."""
         self.database.open()
         self._install_services()
-        self.loader.disabled.update(self.database.read_now(lambda tx: get_kept(tx, *OFF_KEY)) or [])
-        for report in self.loader.load_all():
-            if not report.ok:
-                where = f"{report.file}:{report.line}"
-                logger.error("plugin {} is not loaded: {} ({})", report.name, report.reason, where)
-        self._migrate_plugins()
+        for name, on in (self.database.read_now(lambda tx: get_kept(tx, *SWITCHES_KEY)) or {}).items():
+            (self.loader.disabled.discard if on else self.loader.disabled.add)(name)
+        self.loader.load_all()
         self.watchdog.add(self.loopwatch.check)
         self.loopwatch.start()
         await self.life.start()
@@ -263,6 +261,7 @@ class Host:
                 self.sender.counts.get("unknown", 0),
                 self.sender.counts.get("failed", 0),
             ),
+            cancel=lambda session: self.control.publish("cancel", session),
         )
 
     def _install_services(self) -> None:
@@ -272,15 +271,15 @@ class Host:
         services.service("plugins", PluginDesk(self.life, self._save_plugin_switch))
         self.registry.install(services)
 
-    def _migrate_plugins(self) -> None:
-        for name in self.loader.running:
-            contribution = self.registry.contribution(name)
-            if contribution is not None and contribution.tables:
-                self.database.migrate(name, contribution.tables, contribution.migrations)
+    async def _migrate(self, plugin: Contribution) -> None:
+        await self.database.migrate(plugin.source.id, plugin.tables, plugin.migrations)
 
     async def _save_plugin_switch(self, name: str, on: bool) -> None:
-        off = self.loader.disabled - {name} if on else self.loader.disabled | {name}
-        await self.database.unit(lambda tx: set_kept(tx, *OFF_KEY, sorted(off)), owner="host")
+        def work(tx: Tx) -> None:
+            switches = get_kept(tx, *SWITCHES_KEY) or {}
+            set_kept(tx, *SWITCHES_KEY, {**switches, name: on})
+
+        await self.database.unit(work, owner="host")
 
     async def _take_up(self, found: Recovered) -> None:
         self.sender.take(found.rows)
@@ -309,8 +308,6 @@ class Host:
     def _plugin_changed(self, report: PluginReport) -> None:
         self.strikes.clear(report.name)
         self.control.publish("plugin", report)
-        log = logger.info if report.ok and not report.stale_reason else logger.error
-        log("plugin {} changed: {}", report.name, report.stale_reason or report.reason or "loaded")
 
     def _loop_held(self, plugin: str, file: str, line: int) -> None:
         """Called by the watchdog's thread."""

@@ -29,8 +29,8 @@ def inventory(home: Home, settings: Settings) -> list[dict[str, Any]]:
                 "name": tool.name,
                 "alias": tool.alias,
                 "title": tool.title,
-                "group": group.name if group else "",
-                "group_alias": group.alias if group else "",
+                "group": group.title if group else "",
+                "group_alias": group.id if group else "",
                 "source": {"kind": tool.source.kind, "id": tool.source.id},
                 "default_on": rules.is_on(tool, {}),
                 "flags": list(tool.annotations.flags),
@@ -40,6 +40,15 @@ def inventory(home: Home, settings: Settings) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def taken_names(home: Home, settings: Settings) -> set[str]:
+    """Names that a new plugin cannot have: plugins, tools and command words."""
+    registry = Registry()
+    loader = Loader(registry, settings.plugins, home.plugins)
+    loader.load_all()
+    words = {word for command in registry.commands for word in command.words}
+    return {*loader.names, *(tool.name for tool in registry.tools), *words}
 
 
 def journal_lines(home: Home, session: str | None, limit: int) -> list[dict[str, Any]]:

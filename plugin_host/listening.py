@@ -26,14 +26,15 @@ class Response:
 async def listen(
     stream: AsyncIterator[Chunk],
     names: Collection[str],
-    show: Callable[[str], Awaitable[None]],
+    show: Callable[[str], Awaitable[bool]],
     *,
     mint: Callable[[], str],
 ) -> Response:
     """Read a response to its end; each finished page (a form feed ends one) is shown while the rest still comes.
 
     Call markup in the text is never shown; it is executed only for ``names`` and only when the response has no native
-    calls. ``mint`` makes an id for a call whose text has none. Raises ModelError as the stream does.
+    calls. ``show`` says False when no more pages fit: the rest then stays together. ``mint`` makes an id for a call
+    whose text has none. Raises ModelError as the stream does.
     """
     splitter = StreamSplitter(names)
     pages = _Pages(show)
@@ -54,17 +55,21 @@ async def listen(
 class _Pages:
     """Collects what may be shown and shows each page once it is complete."""
 
-    def __init__(self, show: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(self, show: Callable[[str], Awaitable[bool]]) -> None:
         self._show = show
+        self._full = False
         self.text = ""
         self.open = ""
 
     async def add(self, text: str) -> None:
         self.text += text
         self.open += text
-        while PAGE in self.open:
-            page, _, self.open = self.open.partition(PAGE)
-            await self._show(page)
+        while PAGE in self.open and not self._full:
+            page, _, rest = self.open.partition(PAGE)
+            self._full = not await self._show(page)
+            self.open = f"{page}\n{rest}" if self._full else rest
+        if self._full:
+            self.open = self.open.replace(PAGE, "\n")
 
 
 def _call(call: ParsedCall, mint: Callable[[], str]) -> ToolCall:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from plugin_host.calls import ToolCall
-from plugin_host.conversation import Message, ModelRequest, Mode, ToolSpec
+from plugin_host.conversation import Message, Mode, ModelRequest, ToolSpec
 from plugin_host.textcalls import describe_tools
 from plugin_host.values import Event
 

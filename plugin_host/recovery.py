@@ -94,6 +94,7 @@ def _lost_call(event: Event, call: str, name: str, now: float) -> Entry:
 def _tell(tx: Tx, event: Event, text: str, now: float) -> None:
     if event.kind != "message":
         return
-    reply = Reply(event.session, (Segment.text(text),), to=side_of(event.session), user_id=event.user_id, source="notice")
+    said = (Segment.text(text),)
+    reply = Reply(event.session, said, side_of(event.session), event.user_id, source="notice")
     # Step "recovery": the numbers belong to the run that was cut off.
     queue_rows(tx, rows_of([reply], event=f"{event.key}:recovery", step=0, door=event.door, now=now))

@@ -57,11 +57,13 @@ class Speaking:
         session: Callable[[str], Session | None],
         models: Callable[[], tuple[ModelState, ...]],
         sent: Callable[[], tuple[int, int, int]],
+        cancel: Callable[[str], None],
     ) -> None:
         self._settings = settings
         self._session = session
         self._models = models
         self._sent = sent
+        self._cancel = cancel
 
     def allow(self, ctx: CallContext) -> Turned:
         """Let this session use AI; raises PermissionDeniedError unless a master asks."""
@@ -97,7 +99,7 @@ class Speaking:
         session = self._session(ctx.session)
         if session is None or session.turn is None:
             return False
-        session.turn.stop()
+        self._cancel(ctx.session)
         return True
 
     def switch_bot(self, ctx: CallContext, on: bool) -> Turned:

@@ -8,7 +8,7 @@ STRIKE_LIMIT = 3
 
 
 class Strikes:
-    """Three abandoned calls of a plugin shut its plain functions; three interruptions switch it off. A reload clears."""
+    """Three abandoned calls of a plugin shut its plain functions, three interruptions switch it off; reload clears."""
 
     def __init__(self) -> None:
         self._abandoned: Counter[str] = Counter()

@@ -11,8 +11,8 @@ from rich.table import Table
 from plugin_host.checkup import Finding
 
 HEADS = {
-    "zh": ("", "项目", "名称", "说明", "怎么办", "位置"),
-    "en": ("", "what", "name", "message", "fix", "where"),
+    "zh": ("", "项目", "名称", "说明"),
+    "en": ("", "what", "name", "message"),
 }
 SUMMARY = {"zh": "{n} 项有问题", "en": "{n} item(s) failed"}
 ALL_WELL = {"zh": "全部正常", "en": "everything is fine"}
@@ -20,12 +20,18 @@ ALL_WELL = {"zh": "全部正常", "en": "everything is fine"}
 
 def findings_table(findings: Sequence[Finding], language: str) -> None:
     """Print what a checkup found."""
-    table = Table(*HEADS[language], show_lines=False)
+    table = Table(*HEADS[language])
     for finding in findings:
-        where = f"{finding.file}:{finding.line}" if finding.line else "" if finding.ok else finding.file
-        table.add_row("✔" if finding.ok else "✘", finding.what, finding.name, finding.message, finding.fix, where)
+        table.add_row("✔" if finding.ok else "✘", finding.what, finding.name, finding.message)
     console = Console()
     console.print(table)
+    for finding in findings:
+        # Below the table and unwrapped: a path that is cut off helps nobody.
+        if finding.fix or not finding.ok:
+            where = f"{finding.file}:{finding.line}" if finding.line else finding.file
+            console.print(f"{finding.name}: {where} {finding.message}", soft_wrap=True, markup=False, highlight=False)
+            if finding.fix:
+                console.print(f"  → {finding.fix}", soft_wrap=True, markup=False, highlight=False)
     failed = sum(not finding.ok for finding in findings)
     console.print(SUMMARY[language].format(n=failed) if failed else ALL_WELL[language])
 

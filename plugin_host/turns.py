@@ -53,6 +53,11 @@ class Turns:
         if session.turn is None:
             self._next(session)
 
+    def stop(self, session: Session | None) -> None:
+        """Stop the session's turn for real; what waits for it starts the next one."""
+        if session is not None and session.turn is not None:
+            session.turn.stop()
+
     @property
     def busy(self) -> bool:
         """True while a turn runs."""

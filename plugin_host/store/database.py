@@ -90,12 +90,18 @@ class Database:
         with self._read_engine.connect() as connection:
             return query(Tx(connection))
 
-    def migrate(self, owner: str, tables: list[Any], steps: list[Callable[..., None]]) -> None:
-        """Bring a plugin's own tables up to date, before the host runs. Raises what a migration raises."""
-        if self._write_engine is None:
+    async def migrate(self, owner: str, tables: list[Any], steps: list[Callable[..., None]]) -> None:
+        """Bring a plugin's own tables up to date; all of it or nothing. Raises what a migration raises."""
+        engine = self._write_engine
+        if engine is None:
             raise StoreError("the store is not open for writing")
-        with self._write_engine.begin() as connection:
-            migrate(connection, owner, tables, steps)
+
+        def work() -> None:
+            # A connection of its own: a migration may take longer than a unit may hold the writer.
+            with engine.begin() as connection:
+                migrate(connection, owner, tables, steps)
+
+        await asyncio.get_running_loop().run_in_executor(self._readers, work)
 
     @property
     def commits(self) -> int:
