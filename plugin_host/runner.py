@@ -224,7 +224,11 @@ class Runner:
             trust="untrusted" if ready.tool.annotations.open_world else "trusted",
             delivered=bool(replies or inner.effects.replies),
         )
-        result, original = shortened(result, self._settings().tools.result_limit)
+        if isinstance(said, ToolResult):
+            # A tool that ran another one hands its result on: status, trust and original stay those of the inner call.
+            result = replace(said, call_id=ready.call.id, name=ready.tool.name, ms=ran.ms)
+        limit = 0 if result.truncated else self._settings().tools.result_limit
+        result, original = shortened(result, limit)
         if original is not None:
             now, session, name = self._clock.now(), inner.context.session, result.name
             raw_id = result.raw_id

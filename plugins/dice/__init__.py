@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from plugin_host import CallContext, CallError, Private, hookimpl
 from pydantic import Field
 
+from plugin_host import CallContext, CallError, Private, hookimpl
 from plugins.dice.engine import DiceError, RollResult, roll, split_command
 
 HELP = """.r 表达式 原因：掷骰，例如 .r 3d6+2 力量、.r 4d6k3、.r 3#d20+5
