@@ -7,31 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from bridge.envelope import Envelope
-from bridge.message import encode_array, plain_text
+from bridge.message import plain_text
 from bridge.onebot import identifier
-from plugin_host.values import Outcome, Reply, Segment
+from plugin_host.values import Outcome, Segment
 
 ID_FIELDS = frozenset({"user_id", "group_id", "message_id", "target_id", "operator_id", "self_id"})
 MESSAGE_FIELDS = frozenset({"message", "messages", "content"})
 # Ids above this are rounded by JavaScript peers when they travel as numbers, so they stay strings.
 SAFE_INTEGER = 2**53 - 1
 SLOW_WORDS = ("upload_", "download_", "forward", "_stream", "ocr_", "get_file", "get_record", "_history")
-
-
-def send_action(reply: Reply) -> tuple[str, dict[str, Any]]:
-    """The action name and its parameters (ids as strings, array message) that say one Reply.
-
-    A ``quote`` becomes a reply segment in front. A private reply goes to ``user_id``, else to the session's person.
-    """
-    segments = reply.segments
-    if reply.quote:
-        segments = (Segment("reply", {"id": reply.quote}), *segments)
-    message = encode_array(segments)
-    kind, _, number = reply.session.rpartition("/")[2].partition(":")
-    if reply.to == "group" and kind == "group":
-        return "send_group_msg", {"group_id": number, "message": message}
-    user = reply.user_id or number
-    return "send_private_msg", {"user_id": user, "message": message}
 
 
 def encode_call(action: str, params: Mapping[str, Any], echo: str) -> bytes:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bridge.action import SAFE_INTEGER, encode_call, is_slow, read_outcome, send_action
+from bridge.action import SAFE_INTEGER, encode_call, is_slow, read_outcome
 from bridge.envelope import open_envelope
-from plugin_host.values import Outcome, Reply, Segment
+from plugin_host.values import Outcome, Segment
 
 
 def wire(action: str, **params: Any) -> Any:
@@ -57,18 +57,6 @@ def test_a_message_text_is_never_parsed() -> None:
 
 def test_half_a_surrogate_pair_can_be_sent() -> None:
     assert wire("send_msg", message="a\ud800b")["params"]["message"][0]["data"]["text"] == "a?b"
-
-
-def test_a_reply_becomes_an_action_with_its_quote_in_front() -> None:
-    said = (Segment.text("好"),)
-    quoted = [{"type": "reply", "data": {"id": "5"}}, {"type": "text", "data": {"text": "好"}}]
-    assert send_action(Reply("group:100", said, quote="5")) == (
-        "send_group_msg",
-        {"group_id": "100", "message": quoted},
-    )
-    private = {"user_id": "2001", "message": [{"type": "text", "data": {"text": "好"}}]}
-    assert send_action(Reply("group:100", said, to="private", user_id="2001")) == ("send_private_msg", private)
-    assert send_action(Reply("private:2001", said)) == ("send_private_msg", private)
 
 
 @pytest.mark.parametrize(

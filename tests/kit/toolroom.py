@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from plugin_host.calls import Part, ToolCall, ToolResult
@@ -137,6 +137,8 @@ class Room:
             value = await value if inspect.isawaitable(value) else value
         except CallError as error:
             return _failed(call, "error", error.code, str(error))
+        if isinstance(value, ToolResult):
+            return replace(value, call_id=call.id, name=found.name)
         return ToolResult(call.id, found.name, "ok", (Part("text", value),))
 
 
