@@ -160,14 +160,15 @@ def _talk(
     door: HostDoor, config: Path | None, home: Path | None, master: str | None, work: Callable[[Any], Any]
 ) -> None:
     from plugin_host.host import Host
-    from plugin_host.models import build_chain, demo_chain
+    from plugin_host.models import DemoModel, ModelChain, build_chain
 
     folder, settings = _load(config, home)
     if master:
         settings = settings.model_copy(update={"masters": (*settings.masters, master)})
     with _locked(Home(folder, settings), door) as place:
         set_up_logs(place.data, settings.log, door)
-        models = build_chain(settings.models) or demo_chain()
+        demo = (DemoModel(), settings.models.tools.get("demo", "auto"))
+        models = build_chain(settings.models) or ModelChain([demo])
         asyncio.run(_with_host(Host(place, settings, models=models), work, reloads=door == "chat"))
 
 

@@ -299,7 +299,7 @@ class Host:
     def _model_states(self) -> tuple[ModelState, ...]:
         if self.models is None:
             return ()
-        return tuple(ModelState(*state) for state in self.models.status())
+        return tuple(ModelState(name, mode, str(error or "")) for name, mode, error in self.models.status())
 
     def _system_text(self, event: Event) -> str:
         now = datetime.fromtimestamp(self.clock.now(), ZoneInfo(self.settings.timezone))

@@ -14,7 +14,7 @@ from plugin_host.config import Settings, load_config
 from plugin_host.errors import ConfigError
 from plugin_host.home import Home
 from plugin_host.host import Host
-from plugin_host.models import build_chain, warm
+from plugin_host.models import build_chain
 from plugin_host.values import Event
 
 STOP_LIMIT = 4.0
@@ -39,7 +39,7 @@ async def serve(home: Home, settings: Settings, bridge: Callable[..., Any], conf
     try:
         await link.start()
         if host.models is not None:
-            host.spawn(warm(), "warm models")
+            host.spawn(host.models.warm(), "warm models")
         host.spawn(_watch_config(host, config), "config watch")
         logger.info("plugin_host is ready on port {}", link.port)
         await stop.wait()
