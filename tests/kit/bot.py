@@ -37,8 +37,8 @@ class Bot:
     async def __aexit__(self, *_: object) -> None:
         await self.kill()
 
-    async def start(self, timeout: float = 20.0) -> None:
-        """Start the process and wait until it is ready."""
+    async def start(self, timeout: float = 20.0, *, dies: bool = False) -> None:
+        """Start the process and wait until it is ready; with ``dies`` it may end before that."""
         self._process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "plugin_host", "run", "--home", str(self.home),
             cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=child_environment(),
@@ -46,7 +46,11 @@ class Bot:
         ready = asyncio.get_running_loop().create_future()
         self._reader = asyncio.create_task(self._read(ready))
         async with asyncio.timeout(timeout):
-            self.port = await ready
+            await asyncio.wait({ready})
+        if ready.exception() is None:
+            self.port = ready.result()
+        elif not dies:
+            ready.result()
 
     async def kill(self) -> None:
         """SIGKILL, as a power cut does."""
