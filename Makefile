@@ -9,9 +9,9 @@ TEST := $(VENV)/installed-test
 .PHONY: run test lint bench docs docs-check clean
 .DELETE_ON_ERROR:
 
-# Start the terminal chat with the built-in dice and the offline demo model.
+# Start the terminal chat with the built-in dice and the offline demo model; whoever sits here is the master.
 run: $(BASE)
-	@$(VENV)/bin/plugin-host chat $(ARGS)
+	@$(VENV)/bin/plugin-host chat --master $(ARGS)
 
 # The whole test suite; make test ARGS="-k config"
 test: $(TEST)
@@ -29,9 +29,11 @@ bench: $(TEST)
 # Write the generated documents (and config.yaml) anew.
 docs: $(BASE)
 	@$(PY) -m plugin_host.config.reference
+	@$(PY) -m plugin_host.manual
 
 docs-check: $(BASE)
 	@$(PY) -m plugin_host.config.reference --check
+	@$(PY) -m plugin_host.manual --check
 	@echo "docs: up to date"
 
 # Remove what can be made again; the bot's data/ stays.

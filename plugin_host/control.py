@@ -11,7 +11,7 @@ from plugin_host.config.settings import Settings
 
 Topic = Literal["settings", "plugin", "cancel"]
 
-RESTART_KEYS = ("bridge", "paths", "log", "language")
+RESTART_KEYS = ("bot", "bridge", "models", "plugins", "paths", "log", "language")
 
 
 class Control:

@@ -69,7 +69,15 @@ class Finished:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-Chunk = TextDelta | CallMade | Finished
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The first chunk of a chain's stream: which model answers, and in which tool mode the request was built."""
+
+    model: str
+    mode: Mode
+
+
+Chunk = Started | TextDelta | CallMade | Finished
 RequestBuilder = Callable[[Mode], ModelRequest]
 
 

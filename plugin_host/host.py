@@ -27,6 +27,7 @@ from plugin_host.inbox import Acceptance, Inbox
 from plugin_host.lifecycle import PluginLife
 from plugin_host.loader import Loader
 from plugin_host.loopwatch import LoopWatch
+from plugin_host.manual import Manual
 from plugin_host.models import ModelChain
 from plugin_host.plugin_desk import PluginDesk
 from plugin_host.policy import Rules
@@ -268,6 +269,7 @@ class Host:
         services = Contribution(Source("builtin", "host"))
         services.service("toolbox", self.toolbox)
         services.service("speaking", self.speaking)
+        services.service("manual", Manual(self.registry))
         services.service("plugins", PluginDesk(self.life, self._save_plugin_switch))
         self.registry.install(services)
 

@@ -9,32 +9,22 @@ from plugin_host.errors import ModelErrorKind
 MESSAGE_LIMIT = 500
 
 # The first rule whose words occur decides; words win over the status, because proxies send many of these as 400.
-WORDS: tuple[tuple[ModelErrorKind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        (
-            "balance",
-            r"insufficient[ _-]*(?:balance|quota|credit|fund)|billing|余额不足|欠费|credit balance|arrearage",
-        ),
-        (
-            "context_length",
-            r"context[ _-]*(?:length|window)|maximum context|prompt is too long|too many tokens|max_prompt_tokens"
-            r"|input (?:token count|length).{0,60}exceed",
-        ),
-        (
-            "content",
-            r"content[ _-]*(?:filter|policy|management)|moderation|sensitive content|data_inspection_failed|敏感",
-        ),
-        (
-            "tools_unsupported",
-            r"(?:tool|function)[ _]?(?:s|calls?|calling|use|choice)?\W{0,3}.{0,40}"
-            r"(?:not (?:be )?(?:support|enabl|available)|unsupported|un-?recogni[sz]ed|unknown)"
-            r"|(?:not support|unsupported|unrecogni[sz]ed|unknown|unexpected|extra).{0,60}"
-            r"\b(?:tools?|tool_choice|functions?|(?:tool|function)[ _]call(?:s|ing)?)\b",
-        ),
-        ("overload", r"overloaded|over capacity|服务器繁忙|engine is currently busy"),
-    )
-)
+PATTERNS: dict[ModelErrorKind, str] = {
+    "balance": r"insufficient[ _-]*(?:balance|quota|credit|fund)|billing|余额不足|欠费|credit balance|arrearage",
+    "context_length": (
+        r"context[ _-]*(?:length|window)|maximum context|prompt is too long|too many tokens|max_prompt_tokens"
+        r"|input (?:token count|length).{0,60}exceed"
+    ),
+    "content": r"content[ _-]*(?:filter|policy|management)|moderation|sensitive content|data_inspection_failed|敏感",
+    "tools_unsupported": (
+        r"\b(?:tools?|functions?)(?:[ _](?:calls?|calling|use|choice))?\b.{0,40}"
+        r"(?:not (?:be )?(?:support|enabl|available)|unsupported|unrecogni[sz]ed|unknown)"
+        r"|(?:not support|unsupported|unrecogni[sz]ed|unknown|unexpected|extra).{0,60}"
+        r"\b(?:tools?|tool_choice|functions?|(?:tool|function)[ _]call(?:s|ing)?)\b"
+    ),
+    "overload": r"overloaded|over capacity|服务器繁忙|engine is currently busy",
+}
+WORDS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in PATTERNS.items()}
 REQUEST_REFUSED = frozenset({400, 404, 405, 413, 415, 422, 501})
 
 STATUSES: dict[int, ModelErrorKind] = {
@@ -52,7 +42,7 @@ STATUSES: dict[int, ModelErrorKind] = {
 
 def kind_of(status: int, body: str) -> ModelErrorKind:
     """The class of a failure from the HTTP status and the text of its body."""
-    for kind, words in WORDS:
+    for kind, words in WORDS.items():
         if words.search(body) and _fits(kind, status):
             return kind
     if status in STATUSES:

@@ -86,11 +86,11 @@ def read_lines(tx: Tx, *, session: str | None = None, limit: int = 50) -> list[L
 
 
 def tool_uses(tx: Tx, session: str | None = None) -> list[ToolUse]:
-    """Use per tool over the kept journal, in one session or in all, by name."""
+    """Use per tool over the kept journal, in one session or in all, by name; chat commands (``.r``) do not count."""
     failed = func.sum(case((journal.c.type == "tool_call_completed", 0), else_=1))
     statement = (
         select(journal.c.name, func.count(), failed, func.avg(journal.c.ms))
-        .where(journal.c.type.in_(TERMINAL))
+        .where(journal.c.type.in_(TERMINAL), journal.c.name.not_like(".%"))
         .group_by(journal.c.name)
         .order_by(journal.c.name)
     )
