@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
-
-from loguru import logger
 
 from plugin_host.agent import Agent
 from plugin_host.clock import Clock
@@ -21,30 +18,23 @@ from plugin_host.conversation import RequestBuilder
 from plugin_host.dispatcher import Dispatcher
 from plugin_host.errors import ModelError
 from plugin_host.home import Home
-from plugin_host.hooks import Hooks
 from plugin_host.housekeeping import Housekeeping
 from plugin_host.inbox import Acceptance, Inbox
-from plugin_host.lifecycle import PluginLife
-from plugin_host.loader import Loader
-from plugin_host.loopwatch import LoopWatch
 from plugin_host.manual import Manual
 from plugin_host.models import ModelChain
+from plugin_host.plugin_care import PluginCare
 from plugin_host.plugin_desk import PluginDesk
 from plugin_host.policy import Rules
 from plugin_host.post import Post
 from plugin_host.recovery import Recovered, recover
 from plugin_host.registry import Contribution, Registry
-from plugin_host.reload import Reloader
-from plugin_host.reports import PluginReport
 from plugin_host.runner import Runner
 from plugin_host.sender import Sender
 from plugin_host.sessions import Session, Sessions
 from plugin_host.speaking import ModelState, Speaking
 from plugin_host.standing import TERMINAL, Standing, standing_of
-from plugin_host.store import Database, Tx
-from plugin_host.store.journal import AppendEntries, Entry, tool_uses
-from plugin_host.store.kept import get_kept, set_kept
-from plugin_host.strikes import Strikes
+from plugin_host.store import Database
+from plugin_host.store.journal import AppendEntries, tool_uses
 from plugin_host.toolbox import Toolbox
 from plugin_host.tools import Source
 from plugin_host.toolviews import ToolStat
@@ -52,8 +42,6 @@ from plugin_host.turns import Turns
 from plugin_host.units import Unit, Units
 from plugin_host.values import Channel, CorePort, Event
 from plugin_host.watchdog import Watchdog
-
-SWITCHES_KEY = ("host", "bot", "bot", "plugins.switches")
 
 
 class Host:
@@ -75,15 +63,15 @@ class Host:
         self.watchdog = Watchdog()
         self.database = Database(home.database, watchdog=self.watchdog)
         self.registry = Registry()
-        self.strikes = Strikes()
-        self.loader = Loader(self.registry, settings.plugins, home.plugins)
-        self.hooks = Hooks(self.loader)
+        self.plugins = PluginCare(
+            self.registry, self.database, self.control, settings.plugins, home.plugins, self.spawn
+        )
         self.sessions = Sessions(self.database, lambda: self.settings.commands.lane_limit)
         self.sender = Sender(self.database, self.clock, lambda: self.settings.send, self._outcome)
         self.units = Units(
             self.database,
             self.clock,
-            before_send=self.hooks.before_send,
+            before_send=self.plugins.hooks.before_send,
             take=self.sender.take,
             committed=self.sessions.committed,
             segments=lambda: self.settings.send.segments,
@@ -95,9 +83,7 @@ class Host:
         self.dispatcher = self._make_dispatcher()
         self.inbox = self._make_inbox()
         self.post = Post(self.inbox.receive, self.sessions.awake, lambda: self.sender.doors, self.clock)
-        self.life = PluginLife(self.loader, self.hooks, self.post, self._plugin_changed, self._migrate)
         self.speaking = self._make_speaking()
-        self.loopwatch = LoopWatch(self.loader.owner_of, self._loop_held)
         self.housekeeping = Housekeeping(self.database, self.clock, lambda: self.settings)
         self.control.subscribe("cancel", lambda session: self.turns.stop(self.sessions.awake(session)))
         self._journal = AppendEntries()
@@ -110,28 +96,21 @@ class Host:
 
     def rules(self) -> Rules:
         """The tool rules in force."""
-        return Rules.of(self.settings.tools, registry=self.registry, shut=self.strikes.shut)
+        return Rules.of(self.settings.tools, registry=self.registry, shut=self.plugins.strikes.shut)
 
     async def start(self, *, recovers: bool = True, reloads: bool = False) -> Recovered:
         """Open the store, load the plugins, take up what a crash left. The caller holds the home's lock."""
         self.database.open()
-        self._install_services()
-        for name, on in (self.database.read_now(lambda tx: get_kept(tx, *SWITCHES_KEY)) or {}).items():
-            (self.loader.disabled.discard if on else self.loader.disabled.add)(name)
-        self.loader.load_all()
-        self.watchdog.add(self.loopwatch.check)
-        self.loopwatch.start()
-        await self.life.start()
+        self._offer(self.plugins.load(self.post))
+        await self.plugins.open(self.watchdog, reloads=reloads)
         found = await recover(self.database, self.clock, lambda door: recovers and not door.startswith(TERMINAL))
         await self._take_up(found)
         self.spawn(self.housekeeping.run(), "housekeeping")
-        if reloads:
-            self.spawn(Reloader(self.life).run(), "plugin reload")
         return found
 
     async def stop(self) -> None:
         """Stop taking, let short work end, close the store."""
-        await self.life.stop()
+        await self.plugins.close()
         self.post.close()
         await self.turns.close()
         await self.sessions.close()
@@ -139,7 +118,7 @@ class Host:
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
-        self.loopwatch.stop()
+        self.plugins.end_watch()
         self.watchdog.stop()
         if self.models is not None:
             await self.models.aclose()
@@ -199,16 +178,16 @@ class Host:
             settings=lambda: self.settings,
             rules=self.rules,
             switches=self._switches,
-            settings_of=self.loader.settings_of,
-            strikes=self.strikes,
-            finished=self.hooks.call_finished,
+            settings_of=self.plugins.loader.settings_of,
+            strikes=self.plugins.strikes,
+            finished=self.plugins.hooks.call_finished,
         )
 
     def _make_turns(self) -> Turns:
         turns = Turns(
             contexts=self.contexts,
             database=self.database,
-            hooks=self.hooks,
+            hooks=self.plugins.hooks,
             toolbox=self.toolbox,
             system=self._system_text,
             history=lambda: self.settings.agent.history,
@@ -229,14 +208,14 @@ class Host:
     def _make_dispatcher(self) -> Dispatcher:
         return Dispatcher(
             registry=self.registry,
-            hooks=self.hooks,
+            hooks=self.plugins.hooks,
             contexts=self.contexts,
             commit=self.units.commit,
             clock=self.clock,
             settings=lambda: self.settings,
-            settings_of=self.loader.settings_of,
+            settings_of=self.plugins.loader.settings_of,
             standing=self.standing,
-            strikes=self.strikes,
+            strikes=self.plugins.strikes,
             start_turn=self.turns.start,
         )
 
@@ -245,7 +224,7 @@ class Host:
             database=self.database,
             sessions=self.sessions,
             dispatcher=self.dispatcher,
-            hooks=self.hooks,
+            hooks=self.plugins.hooks,
             clock=self.clock,
             settings=lambda: self.settings.inbox,
             standing=self.standing,
@@ -265,23 +244,14 @@ class Host:
             cancel=lambda session: self.control.publish("cancel", session),
         )
 
-    def _install_services(self) -> None:
+    def _offer(self, desk: PluginDesk) -> None:
+        """What plugins reach by ``ctx.service``."""
         services = Contribution(Source("builtin", "host"))
         services.service("toolbox", self.toolbox)
         services.service("speaking", self.speaking)
         services.service("manual", Manual(self.registry))
-        services.service("plugins", PluginDesk(self.life, self._save_plugin_switch))
+        services.service("plugins", desk)
         self.registry.install(services)
-
-    async def _migrate(self, plugin: Contribution) -> None:
-        await self.database.migrate(plugin.source.id, plugin.tables, plugin.migrations)
-
-    async def _save_plugin_switch(self, name: str, on: bool) -> None:
-        def work(tx: Tx) -> None:
-            switches = get_kept(tx, *SWITCHES_KEY) or {}
-            set_kept(tx, *SWITCHES_KEY, {**switches, name: on})
-
-        await self.database.unit(work, owner="host")
 
     async def _take_up(self, found: Recovered) -> None:
         self.sender.take(found.rows)
@@ -307,25 +277,6 @@ class Host:
         now = datetime.fromtimestamp(self.clock.now(), ZoneInfo(self.settings.timezone))
         return f"{self.settings.agent.system_prompt}\n当前时间：{now:%Y-%m-%d %H:%M}（{self.settings.timezone}）"
 
-    def _plugin_changed(self, report: PluginReport) -> None:
-        self.strikes.clear(report.name)
-        self.control.publish("plugin", report)
-
-    def _loop_held(self, plugin: str, file: str, line: int) -> None:
-        """Called by the watchdog's thread."""
-        if self.strikes.interrupted(plugin):
-            loop = self.loopwatch.loop
-            if loop is not None:
-                loop.call_soon_threadsafe(partial(self._switch_off, plugin))
-
-    def _switch_off(self, plugin: str) -> None:
-        logger.error("plugin {} held the event loop three times and is switched off", plugin)
-        self.spawn(self.life.switch(plugin, False), f"switch off {plugin}")
-
     def _outcome(self, row: Any, outcome: Any) -> None:
         if outcome.status == "failed" and row.on_failed:
             self.spawn(self.post.of_row(row, row.on_failed), "on_failed")
-
-    def note(self, entry: Entry) -> None:
-        """Append a journal line without waiting."""
-        self.database.append_later(self._journal, entry)
