@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,38 @@ from plugin_host.loader import Loader
 from plugin_host.registry import Registry
 
 LOOPBACK = ("127.", "localhost", "[::1]", "::1")
+
+WORDS = {
+    "zh": {
+        "no_file": "没有文件，全部用默认值",
+        "off": "已关闭",
+        "sleep": "async 函数里调用了 time.sleep，会让整个机器人停住，而且打断不了",
+        "sleep_fix": "改为 await asyncio.sleep(...)",
+        "open": "监听 {listen} 对外开放，但 bridge.tokens.core 或 bridge.tokens.ob11 没有设置",
+        "open_fix": "设置令牌，或只监听 127.0.0.1，或写 allow_open: true",
+        "dial": "将主动连接 {url}",
+        "core_account": "没有写 self_id：核心先连上时不知道账号，要等协议端",
+        "no_model": "没有配置模型：终端里用离线演示模型，群里不能 .ai on",
+        "no_key": "连接 {name} 没有 api_key",
+        "no_key_fix": 'api_key: "${环境变量名}"',
+    },
+    "en": {
+        "no_file": "no file: all defaults",
+        "off": "switched off",
+        "sleep": "time.sleep inside a coroutine stops the whole bot and cannot be interrupted",
+        "sleep_fix": "use await asyncio.sleep(...)",
+        "open": "{listen} is reachable from outside, but bridge.tokens.core or bridge.tokens.ob11 is empty",
+        "open_fix": "set the tokens, or listen on 127.0.0.1, or write allow_open: true",
+        "dial": "will dial {url}",
+        "core_account": "no self_id: a core that connects first has to wait for the protocol end",
+        "no_model": "no model configured: the terminal uses the offline demo, groups cannot .ai on",
+        "no_key": "connection {name} has no api_key",
+        "no_key_fix": 'api_key: "${NAME_OF_VARIABLE}"',
+    },
+}
+
+
+Words = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,32 +75,32 @@ def check(folder: Path) -> list[Finding]:
             Finding("config", problem.path or "config.yaml", False, problem.message, "", error.file, problem.line)
             for problem in error.problems
         ]
-        return [*broken, *_plugins(folder, Settings())]
+        return [*broken, *_plugins(folder, Settings(), WORDS["zh"])]
+    words = WORDS[settings.language]
     return [
-        Finding("config", "config.yaml", True, "" if (folder / "config.yaml").exists() else "没有文件，全部用默认值"),
-        *_plugins(folder, settings),
-        *_bridge(settings),
-        *_models(settings),
+        Finding("config", "config.yaml", True, "" if (folder / "config.yaml").exists() else words["no_file"]),
+        *_plugins(folder, settings, words),
+        *_bridge(settings, words),
+        *_models(settings, words),
     ]
 
 
-def _plugins(folder: Path, settings: Settings) -> Iterator[Finding]:
+def _plugins(folder: Path, settings: Settings, words: Words) -> Iterator[Finding]:
     loader = Loader(Registry(), settings.plugins, Home(folder, settings).plugins)
     for report in loader.load_all():
         offered = [*report.tools, *(f".{word}" for word in report.commands)]
-        message = report.reason if not report.ok else "已关闭" if report.off else "、".join(offered)
+        message = report.reason if not report.ok else words["off"] if report.off else "、".join(offered)
         yield Finding("plugin", report.name, report.ok, message, report.fix, report.file, report.line)
         if report.name in loader.running:
-            yield from blocking_calls(report.name, loader.running[report.name].plugin.path)
+            yield from blocking_calls(report.name, loader.running[report.name].plugin.path, words)
 
 
-def blocking_calls(name: str, file: Path) -> Iterator[Finding]:
+def blocking_calls(name: str, file: Path, words: Words) -> Iterator[Finding]:
     """A warning for each ``time.sleep`` inside a coroutine: it stops the whole bot and nothing can interrupt it."""
     sources = [file] if file.is_file() else sorted(file.rglob("*.py"))
     for source in sources:
         for line in _sleeps(ast.parse(source.read_text(encoding="utf-8-sig"))):
-            message = "async 函数里调用了 time.sleep，会让整个机器人停住，而且打断不了"
-            yield Finding("plugin", name, True, message, "改为 await asyncio.sleep(...)", str(source), line)
+            yield Finding("plugin", name, True, words["sleep"], words["sleep_fix"], str(source), line)
 
 
 def _sleeps(tree: ast.AST) -> Iterator[int]:
@@ -79,30 +111,28 @@ def _sleeps(tree: ast.AST) -> Iterator[int]:
                     yield node.lineno
 
 
-def _bridge(settings: Settings) -> Iterator[Finding]:
+def _bridge(settings: Settings, words: Words) -> Iterator[Finding]:
     bridge = settings.bridge
     loopback = bridge.listen.startswith(LOOPBACK)
     tokens = (bridge.tokens.core, bridge.tokens.ob11)
     unprotected = not all(token.get_secret_value() for token in tokens)
     if not loopback and unprotected and not bridge.allow_open:
-        message = f"监听 {bridge.listen} 对外开放，但 bridge.tokens.core 或 bridge.tokens.ob11 没有设置"
-        yield Finding("bridge", "listen", False, message, "设置令牌，或只监听 127.0.0.1，或写 allow_open: true")
+        yield Finding("bridge", "listen", False, words["open"].format(listen=bridge.listen), words["open_fix"])
     else:
         yield Finding("bridge", "listen", True, bridge.listen)
     for index, end in enumerate(bridge.protocol):
-        yield Finding("bridge", f"protocol[{index}]", True, f"将主动连接 {end.url.partition('?')[0]}")
+        yield Finding("bridge", f"protocol[{index}]", True, words["dial"].format(url=end.url.partition("?")[0]))
     for core in bridge.cores:
-        hint = "" if core.self_id else "没有写 self_id：核心先连上时不知道账号，要等协议端"
-        yield Finding("bridge", f"core {core.name}", True, hint)
+        yield Finding("bridge", f"core {core.name}", True, "" if core.self_id else words["core_account"])
 
 
-def _models(settings: Settings) -> Iterator[Finding]:
+def _models(settings: Settings, words: Words) -> Iterator[Finding]:
     if not settings.models.uses.chat:
-        yield Finding("model", "chat", True, "没有配置模型：终端里用离线演示模型，群里不能 .ai on", "")
+        yield Finding("model", "chat", True, words["no_model"])
     connections = {connection.name: connection for connection in settings.models.connections}
     for use in settings.models.uses.chat:
         connection = connections[use.partition(":")[0]]
         keyless = not connection.api_key.get_secret_value() and not connection.base_url
-        message = f"连接 {connection.name} 没有 api_key" if keyless else connection.provider
-        fix = 'api_key: "${环境变量名}"' if keyless else ""
+        message = words["no_key"].format(name=connection.name) if keyless else connection.provider
+        fix = words["no_key_fix"] if keyless else ""
         yield Finding("model", use, not keyless, message, fix)

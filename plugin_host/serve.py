@@ -11,7 +11,7 @@ from typing import Any
 from loguru import logger
 
 from plugin_host.config import Settings, load_config
-from plugin_host.errors import ConfigError
+from plugin_host.errors import BridgeError, ConfigError
 from plugin_host.home import Home
 from plugin_host.host import Host
 from plugin_host.models import build_chain
@@ -37,7 +37,7 @@ async def serve(home: Home, settings: Settings, bridge: Callable[..., Any], conf
     doors.host = host
     await host.start(reloads=True)
     try:
-        await link.start()
+        await _listen(link, settings.bridge.listen)
         if host.models is not None:
             host.spawn(host.models.warm(), "warm models")
         host.spawn(_watch_config(host, config), "config watch")
@@ -48,6 +48,14 @@ async def serve(home: Home, settings: Settings, bridge: Callable[..., Any], conf
         async with asyncio.timeout(STOP_LIMIT):
             await link.stop()
             await host.stop()
+
+
+async def _listen(link: Any, address: str) -> None:
+    try:
+        await link.start()
+    except OSError as error:
+        advice = "可能端口被占用：改 bridge.listen，或停止占用它的程序"
+        raise BridgeError(f"桥接无法监听 {address}（{error.strerror or error}）。{advice}") from error
 
 
 class _Doors:

@@ -12,6 +12,7 @@ from typing import Any
 
 from plugin_host.clock import Clock
 from plugin_host.daemon import run_in_daemon
+from plugin_host.errors import HostError
 from plugin_host.host import Host
 from plugin_host.standing import TERMINAL
 from plugin_host.values import Action, Event, Outcome, Role, Segment, Sender
@@ -87,12 +88,18 @@ def in_words(shown: dict[str, Any]) -> str:
 
 
 async def say(host: Host, terminal: Terminal, speaker: Speaker, texts: Sequence[str]) -> None:
-    """Hand in each text when the one before is done and its replies are printed; at most 120 s in all."""
+    """Hand in each text when the one before is done and its replies are printed; at most 120 s in all.
+
+    Raises HostError when that is not enough.
+    """
     host.open_door(terminal)
-    async with asyncio.timeout(SAY_LIMIT):
-        for text in texts:
-            await host.receive(terminal.event(speaker, text, host.clock))
-            await host.quiet()
+    try:
+        async with asyncio.timeout(SAY_LIMIT):
+            for text in texts:
+                await host.receive(terminal.event(speaker, text, host.clock))
+                await host.quiet()
+    except TimeoutError:
+        raise HostError(f"{SAY_LIMIT:g} 秒内没有处理完，已停止等待。") from None
 
 
 async def chat(host: Host, terminal: Terminal, speaker: Speaker) -> None:

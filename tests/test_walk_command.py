@@ -140,6 +140,7 @@ bridge:
     lines = [line for line in err.splitlines() if "第 " in line]
     assert (code, out) == (1, "")
     assert "Traceback" not in err
-    for path, line in (("bot.prefix", 2), ("send.timeout", 4), ("masters", 5), ("timezone", 6), ("bridge.allow_opne", 8)):
+    mistakes = {"bot.prefix": 2, "send.timeout": 4, "masters": 5, "timezone": 6, "bridge.allow_opne": 8}
+    for path, line in mistakes.items():
         assert any(path in found and f"第 {line} 行" in found for found in lines), (path, err)
     assert len(lines) == 5

@@ -16,11 +16,13 @@ PATTERNS: dict[ModelErrorKind, str] = {
         r"|input (?:token count|length).{0,60}exceed"
     ),
     "content": r"content[ _-]*(?:filter|policy|management)|moderation|sensitive content|data_inspection_failed|敏感",
+    # Only what says that tools as such are refused: a fault in one tool's schema is no reason to leave native mode.
     "tools_unsupported": (
-        r"\b(?:tools?|functions?)(?:[ _](?:calls?|calling|use|choice))?\b.{0,40}"
-        r"(?:not (?:be )?(?:support|enabl|available)|unsupported|unrecogni[sz]ed|unknown)"
-        r"|(?:not support|unsupported|unrecogni[sz]ed|unknown|unexpected|extra).{0,60}"
-        r"\b(?:tools?|tool_choice|functions?|(?:tool|function)[ _]call(?:s|ing)?)\b"
+        r"\b(?:tools?|functions|(?:tool|function)[_ ](?:use|choice|call(?:s|ing)?))\b\W{0,3}"
+        r"(?:(?:is|are|parameters?|feature|currently)\W+){0,3}(?:not (?:supported|enabled|available)|unsupported)"
+        r"|not support.{0,30}\b(?:tools?|functions|(?:tool|function)[_ ](?:use|choice|call(?:s|ing)?))\b"
+        r"|(?:unrecogni[sz]ed|unknown|unexpected|unsupported).{0,40}\b(?:tools|tool_choice|functions)\b(?![\[.])"
+        r"|enable-auto-tool-choice|no endpoints found that support tool"
     ),
     "overload": r"overloaded|over capacity|服务器繁忙|engine is currently busy",
 }

@@ -117,6 +117,10 @@ def _kind(error: Exception) -> ModelErrorKind:
             return kind
     if isinstance(error, ModelHTTPError):
         return kind_of(error.status_code, f"{error.body} {error.provider_error_code} {error.provider_error_type}")
+    if isinstance(error, ModelAPIError):
+        # Said inside a stream that had begun, without a status: the words are all there is.
+        said = kind_of(400, f"{error} {error.body}")
+        return "server" if said == "parameter" else said
     if isinstance(error, TimeoutError):
         return "timeout"
     if isinstance(error, ContentFilterError):

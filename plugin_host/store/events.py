@@ -65,7 +65,7 @@ class AcceptEvents:
             fresh = bool(tx.run(_ACCEPT, _values(row)))
             results.append(fresh)
             if fresh:
-                entries.append(Entry(row.now, event.session, event.key, "event.accepted", payload={"key": event.key}))
+                entries.append(Entry(row.now, event.session, event.key, "event.accepted", payload=_about(row)))
         write_entries(tx, entries)
         return results
 
@@ -93,6 +93,10 @@ def open_events(tx: Tx) -> list[OpenEvent]:
 def purge_events(tx: Tx, now: float) -> None:
     """Forget the keys of ended events after 48 h."""
     tx.count(_PURGE, {"t": now - KEY_LIFE, "s": OPEN})
+
+
+def _about(row: Accepting) -> dict[str, Any]:
+    return {"key": row.event.key, "age": round(max(0.0, row.now - row.event.time), 3) if row.event.time else 0.0}
 
 
 def _values(row: Accepting) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class StreamSplitter:
         self._problems: list[str] = []
         self._held = ""
         self._at = 0  # what stands before this place of the held text is decided
+        self._skip = 0  # so much of what follows is known to be no mark
         self._line_blank = True  # only blanks stand between the last line break and that place
         self._last = ""  # the character in front of it
         self._scan = self._prose
@@ -95,7 +96,8 @@ class StreamSplitter:
 
     def _prose(self) -> bool:
         """Text up to the next mark; then what the mark opens."""
-        mark = MARK.search(self._held, self._at)
+        mark = MARK.search(self._held, self._at + self._skip)
+        self._skip = 0
         if mark is None or self._opened >= ENVELOPE_LIMIT:
             self._pass(len(self._held))
             return False
@@ -112,7 +114,7 @@ class StreamSplitter:
             self._drop(len(self._held))
             return False
         run = RUN.match(self._held, self._at)
-        self._pass(run.end() if run else self._at + 1)
+        self._skip = run.end() - self._at if run else 1
         return True
 
     def _undecided(self) -> bool:
@@ -120,13 +122,18 @@ class StreamSplitter:
             THINKING_PARTIAL.match(self._held, self._at) or CODE_PARTIAL.match(self._held, self._at)
         ):
             return True
-        return any(envelope.partial.match(self._held, self._at) for envelope in self._envelopes)
+        return self._held_opening(certain=False)
+
+    def _held_opening(self, *, certain: bool) -> bool:
+        """Whether the rest of the held text may become the opening of an envelope (of a certain one)."""
+        for envelope in self._envelopes:
+            if (envelope.certain or not certain) and envelope.partial.match(self._held, self._at):
+                return True
+        return False
 
     def _cut_opening(self) -> bool:
         """Whether the text ends in the middle of the opening of an envelope that is never shown."""
-        if CUT_OPENING.match(self._held, self._at) is None:
-            return False
-        return any(e.certain and e.partial.match(self._held, self._at) for e in self._envelopes)
+        return CUT_OPENING.match(self._held, self._at) is not None and self._held_opening(certain=True)
 
     def _open_envelope(self) -> bool:
         for envelope in self._envelopes:

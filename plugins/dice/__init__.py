@@ -51,14 +51,13 @@ async def roll_dice(
     reason: Annotated[str, Field(description="为什么掷", max_length=200)] = "",
     hidden: Annotated[bool, Field(description="暗骰：结果只私下告诉提问者，你看不到")] = False,
 ) -> dict[str, object] | Private:
-    """掷骰子并把结果公开到聊天里；点数由程序产生，不要自己编造。"""
+    """掷骰子，点数由程序产生：把结果如实告诉大家，不要自己编造。"""
     result = _rolled(f"{rounds}#{expression}" if rounds > 1 else expression)
     if result.rest.strip():
         raise CallError(f"看不懂表达式的这一部分：{result.rest.strip()}", code="dice_rest")
     _record(ctx, result, hidden=hidden)
     if hidden:
         return Private(text=f"暗骰结果：{_words(ctx, result, reason)}", notice=f"{ctx.name} 掷了一次暗骰")
-    ctx.say(_words(ctx, result, reason))
     return {"expression": expression, "value": result.value, "detail": result.text, "roll_id": result.roll_id}
 
 
