@@ -75,6 +75,7 @@ class Host:
             take=self.sender.take,
             committed=self.sessions.committed,
             segments=lambda: self.settings.send.segments,
+            starts_on=self._starts_on,
         )
         self.contexts = Contexts(self.database, self.registry, self.clock, lambda: self.settings, core)
         self.runner = self._make_runner()
@@ -263,6 +264,10 @@ class Host:
     def _switches(self, session: str) -> dict[str, bool]:
         awake = self.sessions.awake(session)
         return awake.switches if awake is not None else {}
+
+    def _starts_on(self, name: str) -> bool | None:
+        tool = self.registry.tool(name)
+        return None if tool is None else self.rules().is_on(tool, {})
 
     async def _tool_stats(self, session: str | None) -> list[ToolStat]:
         uses = await self.database.read(lambda tx: tool_uses(tx, session))

@@ -130,17 +130,12 @@ class Sessions:
             loading.add_done_callback(lambda _: self._loading.pop(session, None))
         return await asyncio.shield(loading)
 
-    def committed(self, session: str, flags: Mapping[str, Any], switches: Mapping[str, bool]) -> None:
-        """A unit of the session has committed these changes."""
+    def committed(self, session: str, flags: Mapping[str, Any], switches: Mapping[str, bool | None]) -> None:
+        """A unit of the session has committed these changes; None is back to the default."""
         found = self._awake.get(session)
-        if found is None:
-            return
-        found.switches.update(switches)
-        for name, value in flags.items():
-            if value is None:
-                found.flags.pop(name, None)
-            else:
-                found.flags[name] = value
+        if found is not None:
+            _overlay(found.flags, flags)
+            _overlay(found.switches, switches)
 
     async def close(self) -> None:
         """Stop every lane."""
@@ -158,3 +153,11 @@ class Sessions:
             session = self._awake[name]
             if session.lane.idle and session.turn is None and not session.waiting and not session.pending:
                 del self._awake[name]
+
+
+def _overlay(kept: dict[str, Any], changed: Mapping[str, Any]) -> None:
+    for name, value in changed.items():
+        if value is None:
+            kept.pop(name, None)
+        else:
+            kept[name] = value

@@ -52,7 +52,7 @@ class Unit:
 
 
 BeforeSend = Callable[[Reply], Awaitable[Reply | None]]
-OnCommitted = Callable[[str, Mapping[str, Any], Mapping[str, bool]], None]
+OnCommitted = Callable[[str, Mapping[str, Any], Mapping[str, bool | None]], None]
 
 
 class Units:
@@ -67,6 +67,7 @@ class Units:
         take: Callable[[list[Outgoing]], None],
         committed: OnCommitted,
         segments: Callable[[], int],
+        starts_on: Callable[[str], bool | None],
     ) -> None:
         self._database = database
         self._clock = clock
@@ -74,6 +75,7 @@ class Units:
         self._take = take
         self._committed = committed
         self._segments = segments
+        self._starts_on = starts_on
 
     async def commit(self, unit: Unit) -> Any:
         """Commit a unit; returns its settled value. Raises what its change or a plugin's SQL raises, then nothing
@@ -84,10 +86,14 @@ class Units:
             settled = unit.settle(None)
         replies = [r for reply in [*unit.effects.replies, *settled.replies] if (r := await self._before_send(reply))]
         value, rows = await self._database.unit(lambda tx: self._apply(tx, unit, replies, settled), owner=unit.owner)
-        self._committed(unit.session, unit.effects.flags, unit.effects.switches)
+        self._committed(unit.session, unit.effects.flags, self._differences(unit))
         if rows:
             self._take(rows)
         return value
+
+    def _differences(self, unit: Unit) -> dict[str, bool | None]:
+        """Switches as they are stored: None where the tool's default says the same."""
+        return {name: None if on == self._starts_on(name) else on for name, on in unit.effects.switches.items()}
 
     def _apply(self, tx: Tx, unit: Unit, replies: list[Reply], settled: Settled) -> tuple[Any, list[Outgoing]]:
         now = self._clock.now()
@@ -97,7 +103,7 @@ class Units:
                 settled = unit.settle(said)
                 # Made on the writer thread, where no hook may run: what a change says passes no before_send.
                 replies = [*replies, *settled.replies]
-        _write_state(tx, unit)
+        _write_state(tx, unit, self._differences(unit))
         notes = [Entry(now, unit.session, unit.event, kind, payload=data) for kind, data in unit.effects.notes]
         write_entries(tx, [*unit.entries, *notes, *settled.entries])
         if unit.messages:
@@ -112,11 +118,11 @@ class Units:
         return settled.value, queued
 
 
-def _write_state(tx: Tx, unit: Unit) -> None:
+def _write_state(tx: Tx, unit: Unit, switches: Mapping[str, bool | None]) -> None:
     effects = unit.effects
     for (plugin, name), value in effects.kept.items():
         set_kept(tx, plugin, "session", unit.session, name, None if value is DELETED else value)
-    if effects.flags or effects.switches:
-        write_session(tx, unit.session, effects.flags, effects.switches)
+    if effects.flags or switches:
+        write_session(tx, unit.session, effects.flags, switches)
     for _owner, work in effects.works:
         work(tx)

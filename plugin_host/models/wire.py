@@ -48,6 +48,14 @@ CATEGORIES: tuple[tuple[type[ModelAPIError], ModelErrorKind], ...] = (
     (ModelConnectionError, "network"),
 )
 
+OTHERS: tuple[tuple[type[Exception], ModelErrorKind], ...] = (
+    (ContentFilterError, "content"),
+    (UserError, "parameter"),
+    (AgentRunError, "server"),
+    (TimeoutError, "timeout"),
+    (OSError, "network"),
+)
+
 
 class Wire:
     """An opened model: blocking to build (imports, certificates), so built in a thread."""
@@ -121,12 +129,4 @@ def _kind(error: Exception) -> ModelErrorKind:
         # Said inside a stream that had begun, without a status: the words are all there is.
         said = kind_of(400, f"{error} {error.body}")
         return "server" if said == "parameter" else said
-    if isinstance(error, TimeoutError):
-        return "timeout"
-    if isinstance(error, ContentFilterError):
-        return "content"
-    if isinstance(error, UserError):
-        return "parameter"
-    if isinstance(error, AgentRunError):
-        return "server"
-    return "network" if isinstance(error, OSError) else "unknown"
+    return next((kind for category, kind in OTHERS if isinstance(error, category)), "unknown")

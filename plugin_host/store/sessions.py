@@ -26,6 +26,7 @@ _SET_SWITCH = Prepared(
         index_elements=["session", "tool"], set_={"state": _insert_switch.excluded.state}
     )
 )
+_DROP_SWITCH = Prepared(delete(switches).where(switches.c.session == bindparam("s"), switches.c.tool == bindparam("n")))
 _SWITCHES = Prepared(select(switches.c.tool, switches.c.state).where(switches.c.session == bindparam("s")))
 
 
@@ -35,12 +36,15 @@ def read_session(tx: Tx, session: str) -> tuple[dict[str, Any], dict[str, bool]]
     return found, {tool: bool(state) for tool, state in tx.run(_SWITCHES, {"s": session})}
 
 
-def write_session(tx: Tx, session: str, new_flags: Mapping[str, Any], new_switches: Mapping[str, bool]) -> None:
-    """Store changed flags (None = back to the default) and switches."""
+def write_session(tx: Tx, session: str, new_flags: Mapping[str, Any], new_switches: Mapping[str, bool | None]) -> None:
+    """Store changed flags and switches; None is back to the default, of which nothing is stored."""
     for name, value in new_flags.items():
         if value is None:
             tx.count(_DROP_FLAG, {"s": session, "n": name})
         else:
             tx.count(_SET_FLAG, {"session": session, "name": name, "value": json.dumps(value, ensure_ascii=False)})
-    if new_switches:
-        tx.run_many(_SET_SWITCH, [{"session": session, "tool": t, "state": int(s)} for t, s in new_switches.items()])
+    for tool, state in new_switches.items():
+        if state is None:
+            tx.count(_DROP_SWITCH, {"s": session, "n": tool})
+        else:
+            tx.count(_SET_SWITCH, {"session": session, "tool": tool, "state": int(state)})

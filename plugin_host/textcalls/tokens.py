@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 DEPTH_LIMIT = 64
+# Of a call in an array, two closers may be missing and its arguments are still whole.
+ADDED_LIMIT = 2
+ARGUMENTS = frozenset({'"arguments"', '"parameters"', '"function"'})
+CALL_FIELDS = frozenset({'"name"', '"id"', '"type"', '"arguments"', '"parameters"'})
 OPENERS = {"{": "}", "[": "]", "｛": "}", "［": "]"}
 CLOSERS = {"}": "}", "]": "]", "｝": "}", "］": "]"}
 LITERALS = {"true": "true", "True": "true", "false": "false", "False": "false", "null": "null", "None": "null"}
@@ -53,32 +57,39 @@ class Strict:
 
 @dataclass(slots=True)
 class _Writer:
+    """Writes tokens as strict JSON. ``added`` counts closers that the source lacks.
+
+    ``ambiguous``: members of a container may belong to the one around it, had its closer been lost in the middle.
+    """
+
     out: list[str] = field(default_factory=list)
-    stack: list[str] = field(default_factory=list)
+    stack: list[tuple[str, bool]] = field(default_factory=list)
     last: str = ""
     word: str = ""
+    added: int = 0
+    ambiguous: bool = False
 
     def put(self, kind: str, text: str) -> bool:
         """Take one token; False when it has no one meaning."""
         if self.word:
             if kind != "colon":
                 return False
-            self._write("key", json.dumps(self.word, ensure_ascii=False))
+            self._write("string", json.dumps(self.word, ensure_ascii=False))
             self.word = ""
-        return self._take(kind, text)
-
-    def _take(self, kind: str, text: str) -> bool:
         if kind in ("string", "single", "curly"):
             decoded = _decoded(kind, text)
             return decoded is not None and self._write("string", decoded)
+        return self._take(kind, text)
+
+    def _take(self, kind: str, text: str) -> bool:
         if kind == "word":
             return self._take_word(text)
         if kind == "open":
-            self.stack.append(OPENERS[text])
-            return len(self.stack) <= DEPTH_LIMIT and self._write("open", text.translate(_HALF))
+            return self._open(text)
         if kind == "close":
             return self._close(CLOSERS[text])
-        return self._write(kind, text.translate(_HALF))
+        self._watch(kind)
+        return self._write(kind, text.translate(HALF_WIDTH))
 
     def _take_word(self, text: str) -> bool:
         if text in LITERALS:
@@ -86,11 +97,29 @@ class _Writer:
         self.word = text
         return True
 
+    def _open(self, text: str) -> bool:
+        holds_arguments = self.last == "colon" and len(self.out) > 1 and self.out[-2] in ARGUMENTS
+        self.stack.append((OPENERS[text], holds_arguments))
+        return len(self.stack) <= DEPTH_LIMIT and self._write("open", text.translate(HALF_WIDTH))
+
+    def _watch(self, kind: str) -> None:
+        """Note where a lost closer would go unseen: a container in one of its own kind with a second member.
+
+        The arguments of a call are such a container, but what may follow them in a call is known.
+        """
+        closer, holds_arguments = self.stack[-1] if self.stack else ("", False)
+        if kind == "comma" and len(self.stack) > 1 and closer == self.stack[-2][0] and not holds_arguments:
+            self.ambiguous = True
+        if kind == "colon" and holds_arguments and self.out[-1] in CALL_FIELDS:
+            self.ambiguous = True
+
     def _close(self, closer: str) -> bool:
-        if closer not in self.stack:
+        if all(closer != expected for expected, _ in self.stack):
             return False
-        self._drop_comma()
-        while (expected := self.stack.pop()) != closer:
+        if self.last == "comma":
+            self.out.pop()
+        while (expected := self.stack.pop()[0]) != closer:
+            self.added += 1
             self._write("close", expected)
         return self._write("close", closer)
 
@@ -98,13 +127,15 @@ class _Writer:
         """Add the closers that are missing at the end; False when a value may have been cut."""
         if self.word or self.last not in ("string", "literal", "close"):
             return False
+        self.added += len(self.stack)
         while self.stack:
-            self._write("close", self.stack.pop())
+            self._write("close", self.stack.pop()[0])
         return True
 
-    def _drop_comma(self) -> None:
-        if self.last == "comma":
-            self.out.pop()
+    @property
+    def sure(self) -> bool:
+        """Whether the closers that were added can stand nowhere else."""
+        return self.added == 0 or (self.added <= ADDED_LIMIT and not self.ambiguous)
 
     def _write(self, kind: str, text: str) -> bool:
         self.out.append(text)
@@ -112,7 +143,7 @@ class _Writer:
         return True
 
 
-_HALF = str.maketrans("｛｝［］，：", "{}[],:")
+HALF_WIDTH = str.maketrans("｛｝［］，：", "{}[],:")
 
 
 def strict(source: str, start: int = 0) -> Strict:
@@ -129,8 +160,10 @@ def strict(source: str, start: int = 0) -> Strict:
         if not writer.put(kind, match.group()):
             return Strict("unclear")
         if not writer.stack:
-            return Strict("whole", " ".join(writer.out), position)
-    return Strict("whole", " ".join(writer.out), position, closed=False) if writer.finish() else Strict("cut")
+            return Strict("whole", " ".join(writer.out), position) if writer.sure else Strict("unclear")
+    if writer.finish() and writer.sure:
+        return Strict("whole", " ".join(writer.out), position, closed=False)
+    return Strict("cut")
 
 
 def _decoded(kind: str, text: str) -> str | None:
