@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from plugin_host.calls import ToolCall
-from plugin_host.conversation import CallMade, Chunk, TextDelta
+from plugin_host.conversation import CallMade, Chunk, Finished, TextDelta
 from plugin_host.textcalls import ParsedCall, StreamSplitter
 
 PAGE = "\f"
@@ -39,16 +39,22 @@ async def listen(
     splitter = StreamSplitter(names)
     pages = _Pages(show)
     native: list[ToolCall] = []
+    cut = False
     async with aclosing(stream) as chunks:  # type: ignore[type-var]
         async for chunk in chunks:
             if isinstance(chunk, TextDelta):
                 await pages.add(splitter.feed(chunk.text))
             elif isinstance(chunk, CallMade):
                 native.append(chunk.call)
+            elif isinstance(chunk, Finished):
+                cut = chunk.finish_reason == "length"
     shown = splitter.shown
     parsed = splitter.finish()
     await pages.add(parsed.before[shown:])
     calls = tuple(native) or tuple(_call(call, mint) for call in parsed.calls)
+    if cut and calls and (native or calls[-1].verdict != "clean"):
+        # The response ended at the token limit: arguments that look complete after a repair may not be.
+        calls = (*calls[:-1], replace(calls[-1], verdict="truncated"))
     return Response(pages.text, pages.open, calls, tuple(parsed.problems))
 
 

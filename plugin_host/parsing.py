@@ -33,6 +33,8 @@ def parsed_arguments(call: ToolCall, tool: Tool) -> dict[str, Any] | Refused:
         if len(call.raw_arguments) > SIZE_LIMIT:
             return Refused("arguments_too_large", f"参数超过 {SIZE_LIMIT} 字符")
         value, verdict = _from_text(call.raw_arguments)
+        if call.verdict == "truncated" and verdict != "clean":
+            verdict = "truncated"
     if verdict in ("guessed", "truncated") and not tool.annotations.read_only:
         word = "不完整" if verdict == "truncated" else "写法有歧义"
         return Refused("truncated_call", f"调用 {tool.name} 的参数{word}，没有执行；请重新给出完整的 JSON 参数")

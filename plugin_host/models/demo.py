@@ -48,7 +48,7 @@ def _answer(request: ModelRequest) -> tuple[str, Call | None]:
     fresh = _since_last_answer(request.messages)
     results = [_result_text(message) for message in fresh if _is_result(message)]
     said = [SPEAKER.sub("", message.text) for message in fresh if message.role == "user" and not _is_result(message)]
-    lines = [f"结果出来了：{text}" for text in results]
+    lines = [f"结果出来了：{_readable(text)}" for text in results]
     call: Call | None = None
     if said or not lines:
         words, call = _reply(said[-1] if said else "", request)
@@ -60,11 +60,20 @@ def _reply(said: str, request: ModelRequest) -> tuple[str, Call | None]:
     for intent in INTENTS:
         if match := intent.pattern.search(said):
             if not _declared(intent, request):
-                return f"要用工具 {intent.tool}，但它现在没有开放。", None
+                return f"要用工具 {intent.tool}，但它现在没有开放（.ai tool on {intent.tool} 可开启）。", None
             return intent.words, (intent.tool, intent.arguments(match))
     if asked := ASKS_HELP.search(said):
         return (NO_CLOCK if asked.group() in ("几点", "时间") else "") + ABILITIES, None
     return f"{ABILITIES}{SETUP}", None
+
+
+def _readable(text: str) -> str:
+    """A structured result by its ``detail``, which is made for people; anything else as it is."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return str(value.get("detail", text)) if isinstance(value, dict) else text
 
 
 def _declared(intent: Intent, request: ModelRequest) -> bool:

@@ -126,7 +126,11 @@ def _kind(error: Exception) -> ModelErrorKind:
     if isinstance(error, ModelHTTPError):
         return kind_of(error.status_code, f"{error.body} {error.provider_error_code} {error.provider_error_type}")
     if isinstance(error, ModelAPIError):
-        # Said inside a stream that had begun, without a status: the words are all there is.
-        said = kind_of(400, f"{error} {error.body}")
-        return "server" if said == "parameter" else said
+        return _kind_of_words(f"{error} {error.body}")
     return next((kind for category, kind in OTHERS if isinstance(error, category)), "unknown")
+
+
+def _kind_of_words(text: str) -> ModelErrorKind:
+    """Said inside a stream that had begun, without a status: the words are all there is."""
+    said = kind_of(400, text)
+    return "server" if said == "parameter" else said

@@ -21,11 +21,15 @@ CALL_LIMIT = 100
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One value that stands where a call should: the text it came from and what its repair was worth."""
+    """One value that stands where a call should: the text it came from and what its repair was worth.
+
+    ``damaged``: the element itself was not valid JSON.
+    """
 
     value: Any
     verdict: Verdict
     raw: str
+    damaged: bool = False
 
 
 @dataclass(slots=True)
@@ -100,11 +104,11 @@ class CallReader:
         verdict: Verdict = mended.verdict if ended or mended.closed else "truncated"
         values = mended.value if isinstance(mended.value, list) and mended.value else [mended.value]
         for element in values:
-            yield Item(element, verdict, rest)
+            yield Item(element, verdict, rest, damaged=True)
 
     def _read_item(self, item: Item, number: int, reading: Reading) -> None:
         shape = _shape(item.value)
-        if shape is None or (item.verdict == "truncated" and not shape.given):
+        if shape is None or (item.damaged and not shape.given):
             reading.foreign = True
             reading.problems.append(_complaint(item, number))
             return
@@ -168,6 +172,8 @@ def _shape(value: Any) -> Shape | None:
 def _complaint(item: Item, number: int) -> str:
     if item.verdict == "truncated":
         return f"第 {number} 个调用不完整，文字在中间断了"
+    if _shape(item.value) is not None:
+        return f"第 {number} 个调用的 JSON 有误，缺少 arguments"
     if isinstance(item.value, dict):
         return f"第 {number} 个调用缺少 name（要一个字符串）"
     if item.value is None:

@@ -197,6 +197,9 @@ class CaptureServer(ModelServer):
         return web.Response(body=self._sse.encode(), content_type="text/event-stream")
 
 
-async def collect(stream: AsyncIterator[Any]) -> list[Any]:
-    """Every chunk of a stream."""
-    return [chunk async for chunk in stream]
+async def collect(stream: AsyncIterator[Any], seen: list[Any] | None = None) -> list[Any]:
+    """Every chunk of a stream; those that come before an error are in ``seen``."""
+    chunks: list[Any] = [] if seen is None else seen
+    async for chunk in stream:
+        chunks.append(chunk)
+    return chunks

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from plugin_host.calls import ToolCall
-from plugin_host.conversation import CallMade, Finished, Message, ModelRequest, Mode, TextDelta, ToolSpec
+from plugin_host.conversation import CallMade, Finished, Message, Mode, ModelRequest, TextDelta, ToolSpec
 from plugin_host.models import DemoModel, ModelChain
 from plugin_host.textcalls import describe_tools, parse
 from tests.kit.model_server import collect
@@ -54,7 +54,7 @@ async def test_a_request_to_roll_becomes_a_call_of_the_dice_tool(mode: Mode, sai
 async def test_a_tool_that_is_not_declared_is_not_called(mode: Mode) -> None:
     other = (ToolSpec("draw", "抽牌", {"type": "object"}),)
     text, calls = await ask(mode, Message("user", "帮我掷 3d6"), tools=other)
-    assert (text, calls) == ("[演示模型] 要用工具 roll_dice，但它现在没有开放。", [])
+    assert (text, calls) == ("[演示模型] 要用工具 roll_dice，但它现在没有开放（.ai tool on roll_dice 可开启）。", [])
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from plugin_host.config.models import Connection, ModelSettings, ModelUses, ToolMode
-from plugin_host.conversation import CallMade, Finished, Message, ModelRequest, Mode, Started, TextDelta, ToolSpec
+from plugin_host.conversation import CallMade, Finished, Message, Mode, ModelRequest, Started, TextDelta, ToolSpec
 from plugin_host.errors import ModelError
 from plugin_host.models import ModelChain, build_chain
 from plugin_host.textcalls import describe_tools
@@ -108,8 +108,7 @@ async def test_after_text_was_shown_the_error_is_raised() -> None:
     async with chain(("native", [broken]), ("native", [])) as (made, server):
         seen: list[Any] = []
         with pytest.raises(ModelError) as caught:
-            async for chunk in made.stream(build):
-                seen.append(chunk)
+            await collect(made.stream(build), seen)
     assert (seen[0], caught.value.kind, len(server.requests)) == (Started("main:m0", "native"), "network", 1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -80,7 +81,12 @@ async def test_a_refusal_has_the_class_of_its_status_and_words(
     [
         (400, "function calling is not enabled for this model", "tools_unsupported"),
         (400, "tool_choice is not supported", "tools_unsupported"),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice', "tools_unsupported"),
+        (404, "No endpoints found that support tool use", "tools_unsupported"),
+        (400, "some-reasoner does not support Function Calling", "tools_unsupported"),
         (400, "invalid type for tools[0].parameters", "parameter"),
+        (400, "Unknown parameter: 'tools[0].function.strict'", "parameter"),
+        (400, "Invalid schema for function 'roll_dice': 'oneOf' is not supported", "parameter"),
         (500, "function render not available", "server"),
         (403, "flagged by moderation", "content"),
         (400, "prompt is too long: 9 > 8", "context_length"),
@@ -129,8 +135,7 @@ async def test_a_connection_cut_in_the_stream_is_a_network_error_without_calls(
     server.script([Answer(text="好的好的", pieces=4, calls=[("roll_dice", {})], disconnect=True)])
     seen: list[Any] = []
     with pytest.raises(ModelError) as caught:
-        async for chunk in model.stream(REQUEST):
-            seen.append(chunk)
+        await collect(model.stream(REQUEST), seen)
     assert caught.value.kind == "network"
     assert seen
     assert all(isinstance(chunk, TextDelta) for chunk in seen)
@@ -153,6 +158,18 @@ async def test_a_stream_that_is_no_json_is_our_error_too(sse: str) -> None:
         with pytest.raises(ModelError):
             await collect(made.stream(REQUEST))
         await made.aclose()
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"), [("insufficient balance", "balance"), ("engine overloaded", "overload"), ("oops", "server")]
+)
+async def test_an_error_inside_an_open_stream_has_the_class_of_its_words(message: str, kind: str) -> None:
+    async with CaptureServer(f"data: {json.dumps({'error': {'message': message}})}\n\n") as server:
+        made = EndpointModel(Connection(name="main", base_url=server.base_url, timeout=5), "m")
+        with pytest.raises(ModelError) as caught:
+            await collect(made.stream(REQUEST))
+        await made.aclose()
+    assert caught.value.kind == kind
 
 
 async def test_parallel_and_malformed_calls_come_raw_and_in_order(model: EndpointModel, server: ModelServer) -> None:
@@ -201,7 +218,7 @@ async def test_cancelling_the_reader_closes_the_connection(model: EndpointModel,
 
 async def test_leaving_the_stream_early_closes_the_connection(model: EndpointModel, server: ModelServer) -> None:
     server.script([Answer(text="一二三四", pieces=4, stall=asyncio.Event())])
-    async with aclosing(model.stream(REQUEST)) as chunks:  # type: ignore[type-var]
+    async with aclosing(model.stream(REQUEST)) as chunks:
         assert isinstance(await anext(chunks), TextDelta)
     async with asyncio.timeout(5):
         await server.gone.wait()

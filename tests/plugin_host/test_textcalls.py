@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plugin_host.conversation import ToolSpec
@@ -68,7 +68,8 @@ def test_every_accepted_wrapping_of_valid_json_gives_the_same_clean_call(text: s
         '\ufeff[{"name"\u200b: "roll_dice", "arguments": {"expression": "3d6"}}]',
         '[{"name": "roll_dice", "arguments": {"expression": "3d6"}}',
         '[{"name": "roll_dice", "arguments": {"expression": "3d6"}]',
-        '[{"name": "roll_dice", "arguments": {"expression": "3d6"',
+        '[{"name": "roll_dice", "arguments": {"expression": "3d6"}',
+        '{"name": "roll_dice", "arguments": {"expression": "3d6"',
         '[{"name": "roll_dice", "arguments": {"expression": "3d6"}}}]',
         'calls: [{"name": "roll_dice", "arguments": {"expression": "3d6"}}] // done',
         '// why\n[{"name": "roll_dice", /* x */ "arguments": {"expression": "3d6"}}]',
@@ -78,7 +79,7 @@ def test_every_accepted_wrapping_of_valid_json_gives_the_same_clean_call(text: s
 def test_damage_that_loses_nothing_is_repaired_to_the_exact_call(body: str) -> None:
     name, arguments, verdict = only(fence(body))
     assert (name, arguments) == ("roll_dice", {"expression": "3d6"})
-    assert verdict == ("clean" if body.startswith('{"name"') else "repaired")
+    assert verdict == ("clean" if body.endswith("\n") else "repaired")
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,7 @@ def test_damage_that_loses_nothing_is_repaired_to_the_exact_call(body: str) -> N
     [
         '[{"name": "roll_dice", "arguments": {"expression": "3d',
         '[{"name": "roll_dice", "arguments": {"times": 1',
+        '[{"name": "roll_dice", "arguments": {"expression": "3d6"',
         '[{"name": "roll_dice", "arguments": {"expression": "3d6",',
         '[{"name": "roll_dice", "arguments": {"expression": "3d6", "reason":',
     ],
@@ -96,7 +98,7 @@ def test_a_call_that_ends_where_a_value_may_go_on_is_truncated(body: str) -> Non
 
 
 def test_missing_closers_without_the_closing_fence_are_a_cut_not_a_slip() -> None:
-    body = '[{"name": "roll_dice", "arguments": {"expression": "3d6"'
+    body = '[{"name": "roll_dice", "arguments": {"expression": "3d6"}'
     assert only(fence(body))[2] == "repaired"
     assert only(f"```function\n{body}")[2] == "truncated"
 
@@ -114,6 +116,18 @@ def test_an_element_that_is_no_call_is_a_problem_that_says_which() -> None:
         "第 2 个调用缺少 name（要一个字符串）",
         "第 3 个调用应为带 name 和 arguments 的对象，实际是 int",
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (f'[{json.dumps(CALL)}, {{"name": "draw_deck"', "第 2 个调用的 JSON 有误，缺少 arguments"),
+        (f'[{json.dumps(CALL)}, {{"name": "draw_', "第 2 个调用不完整，文字在中间断了"),
+    ],
+)
+def test_a_damaged_call_without_arguments_is_not_a_call_without_parameters(body: str, problem: str) -> None:
+    parsed = parse(fence(body), NAMES)
+    assert ([call.name for call in parsed.calls], parsed.problems) == (["roll_dice"], [problem])
 
 
 def test_arguments_that_are_no_object_keep_their_own_text() -> None:
@@ -203,6 +217,7 @@ MARKUP = st.sampled_from(
 TEXTS = st.one_of(st.lists(MARKUP, max_size=25).map("".join), st.text(max_size=60))
 
 
+@settings(deadline=None)
 @given(st.lists(st.one_of(MARKUP, st.text(max_size=5)), max_size=25), st.randoms(use_true_random=False))
 def test_any_chunking_gives_the_parse_of_the_whole_text(tokens: list[str], random: Any) -> None:
     text = "".join(tokens)
@@ -215,12 +230,12 @@ def test_any_chunking_gives_the_parse_of_the_whole_text(tokens: list[str], rando
         assert parsed.before.startswith(shown)
 
 
+@settings(deadline=None)
 @given(TEXTS)
-def test_no_text_raises_and_no_declared_fence_is_ever_shown_before_a_call(text: str) -> None:
+def test_no_text_raises_and_shown_text_has_no_outer_blanks(text: str) -> None:
     parsed = parse(text, NAMES)
-    if parsed.calls:
-        assert "<tool_call>[" not in parsed.before
-    assert parsed.before == parsed.before.strip(" \t\r\n\ufeff\u200b")
+    for part in (parsed.before, parsed.after):
+        assert part == part.strip(" \t\r\n\ufeff\u200b")
 
 
 def test_every_two_chunk_split_of_a_call_shows_only_the_text_before_it() -> None:
@@ -254,7 +269,7 @@ def test_a_megabyte_of_hostile_text_is_read_in_linear_time(piece: str) -> None:
         parse(piece * (size // len(piece)), NAMES)
         return perf_counter() - start
 
-    assert seconds(1_000_000) < 5.0  # measured below 0.5 s; quadratic behaviour takes minutes
+    assert seconds(1_000_000) < 5.0  # measured below 0.7 s; quadratic behaviour takes minutes
 
 
 def test_the_description_names_each_tool_with_its_schema() -> None:
