@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from plugin_host.config import Settings, load_config, load_home
+from plugin_host.doors.logs import set_up_logs
 from plugin_host.errors import ConfigError, HomeBusyError, HostError
 from plugin_host.home import Home, HostDoor
-from plugin_host.logs import set_up_logs
 
 app = typer.Typer(
     add_completion=False,
@@ -49,7 +49,7 @@ def main() -> None:
 def run(config: ConfigOption = None, home: HomeOption = None) -> None:
     """运行：桥接 + 宿主，Ctrl-C 停止。"""
     from bridge.bridge import Bridge  # only this command needs the bridge and its server
-    from plugin_host.serve import serve
+    from plugin_host.doors.serve import serve
 
     folder, settings = _load(config, home)
     with _locked(Home(folder, settings), "run") as place:
@@ -67,7 +67,7 @@ def chat(
     home: HomeOption = None,
 ) -> None:
     """终端聊天：不需要账号、密钥和服务器。"""
-    from plugin_host import terminal
+    from plugin_host.doors import terminal
 
     typer.echo(terminal.WELCOME)
     door = terminal.Terminal(typer.echo)
@@ -87,7 +87,7 @@ def say(
     home: HomeOption = None,
 ) -> None:
     """发送一条或多条消息，打印回复后退出。"""
-    from plugin_host import terminal
+    from plugin_host.doors import terminal
 
     door = terminal.Terminal(typer.echo, as_json=as_json)
     speaker = terminal.Speaker(session, user, role)
@@ -97,8 +97,8 @@ def say(
 @app.command()
 def check(config: ConfigOption = None, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """检查配置和插件；有问题时退出码为 1。"""
-    from plugin_host.checkup import check as check_home
-    from plugin_host.tables import findings_table
+    from plugin_host.doors.checkup import check as check_home
+    from plugin_host.doors.tables import findings_table
 
     folder = _folder(config, home)
     set_up_logs(None, None, "say")
@@ -113,8 +113,8 @@ def check(config: ConfigOption = None, home: HomeOption = None, as_json: JsonOpt
 @app.command()
 def tools(config: ConfigOption = None, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """列出所有已注册的工具。"""
-    from plugin_host.inventory import inventory
-    from plugin_host.tables import tools_table
+    from plugin_host.doors.inventory import inventory
+    from plugin_host.doors.tables import tools_table
 
     folder, settings = _load(config, home)
     found = inventory(Home(folder, settings), settings)
@@ -127,8 +127,8 @@ def tools(config: ConfigOption = None, home: HomeOption = None, as_json: JsonOpt
 @app.command("new-plugin")
 def new_plugin(name: str, config: ConfigOption = None, home: HomeOption = None) -> None:
     """在 plugins/ 里写一个可以直接用的插件模板。"""
-    from plugin_host.inventory import taken_names
-    from plugin_host.template import new_plugin as write_template
+    from plugin_host.doors.inventory import taken_names
+    from plugin_host.loading.template import new_plugin as write_template
 
     folder, settings = _load(config, home)
     place = Home(folder, settings)
@@ -145,7 +145,7 @@ def journal(
     home: HomeOption = None,
 ) -> None:
     """审计记录：谁在什么时候调用了什么，结果如何。"""
-    from plugin_host.inventory import journal_lines
+    from plugin_host.doors.inventory import journal_lines
 
     folder, settings = _load(config, home)
     for line in journal_lines(Home(folder, settings), session, limit):

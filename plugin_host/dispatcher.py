@@ -10,20 +10,20 @@ from typing import Any
 
 from loguru import logger
 
+from plugin_host.agent.prompt import spoken
 from plugin_host.answers import replies_of, text_reply
 from plugin_host.clock import Clock
 from plugin_host.commands import Command, CommandArgs, Match, strip_prefix
 from plugin_host.config.settings import Settings
 from plugin_host.context import CallContext, Effects
 from plugin_host.contexts import Contexts
-from plugin_host.execution import Ran, execute, failed
 from plugin_host.hooks import Hooks
-from plugin_host.prompt import spoken
 from plugin_host.registry import Registry
+from plugin_host.runner.execution import Ran, execute, failed
+from plugin_host.runner.strikes import Strikes
 from plugin_host.sessions import Session
 from plugin_host.standing import TERMINAL, Standing, intent_of, level_of
 from plugin_host.store.journal import Entry
-from plugin_host.strikes import Strikes
 from plugin_host.units import Settled, Unit
 from plugin_host.values import Change, Event, Reply, Segment, side_of
 

@@ -18,10 +18,10 @@ from typing import Any, Protocol, cast
 from loguru import logger
 
 from plugin_host.calls import ToolCall, ToolResult
-from plugin_host.daemon import AbandonedError, Interrupted, Place, places_of, run_in_daemon
 from plugin_host.errors import HostError
-from plugin_host.importing import where
+from plugin_host.loading.importing import where
 from plugin_host.values import Event, Reply
+from plugin_host.watch.daemon import AbandonedError, Interrupted, Place, places_of, run_in_daemon
 
 HOOK_LIMIT = 2.0
 STARTUP_LIMIT = 5.0

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from plugin_host.agent import Agent
+from plugin_host.agent.agent import Agent
+from plugin_host.agent.turns import Turns
 from plugin_host.clock import Clock
 from plugin_host.config.settings import Settings
 from plugin_host.context import CallContext
@@ -20,28 +21,27 @@ from plugin_host.errors import ModelError
 from plugin_host.home import Home
 from plugin_host.housekeeping import Housekeeping
 from plugin_host.inbox import Acceptance, Inbox
+from plugin_host.loading.care import PluginCare
+from plugin_host.loading.desk import PluginDesk
 from plugin_host.manual import Manual
 from plugin_host.models import ModelChain
-from plugin_host.plugin_care import PluginCare
-from plugin_host.plugin_desk import PluginDesk
 from plugin_host.policy import Rules
 from plugin_host.post import Post
 from plugin_host.recovery import Recovered, recover
 from plugin_host.registry import Contribution, Registry
-from plugin_host.runner import Runner
+from plugin_host.runner.runner import Runner
 from plugin_host.sender import Sender
 from plugin_host.sessions import Session, Sessions
 from plugin_host.speaking import ModelState, Speaking
 from plugin_host.standing import TERMINAL, Standing, standing_of
 from plugin_host.store import Database
 from plugin_host.store.journal import AppendEntries, tool_uses
-from plugin_host.toolbox import Toolbox
+from plugin_host.toolbox.box import Toolbox
+from plugin_host.toolbox.views import ToolStat
 from plugin_host.tools import Source
-from plugin_host.toolviews import ToolStat
-from plugin_host.turns import Turns
 from plugin_host.units import Unit, Units
 from plugin_host.values import Channel, CorePort, Event
-from plugin_host.watchdog import Watchdog
+from plugin_host.watch.watchdog import Watchdog
 
 
 class Host:

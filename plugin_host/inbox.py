@@ -12,7 +12,6 @@ from loguru import logger
 
 from plugin_host.clock import Clock
 from plugin_host.config.settings import InboxSettings
-from plugin_host.daemon import Interrupted
 from plugin_host.dispatcher import Dispatcher
 from plugin_host.hooks import Hooks
 from plugin_host.sessions import Session, Sessions
@@ -20,6 +19,7 @@ from plugin_host.standing import Standing, worth_keeping
 from plugin_host.store import Database
 from plugin_host.store.events import AcceptEvents, Accepting, StartEvents
 from plugin_host.values import Event
+from plugin_host.watch.daemon import Interrupted
 
 Acceptance = Literal["accepted", "duplicate", "dropped", "refused"]
 REFUSAL_PAUSE = 60.0

@@ -15,7 +15,7 @@ from plugin_host.store.migrations import migrate
 from plugin_host.store.tables import metadata
 from plugin_host.store.tx import Append, Tx
 from plugin_host.store.writer import UNIT_LIMIT, Job, Writer
-from plugin_host.watchdog import Watchdog
+from plugin_host.watch.watchdog import Watchdog
 
 T = TypeVar("T")
 READERS = 2

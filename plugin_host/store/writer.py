@@ -12,10 +12,10 @@ from typing import Any
 from loguru import logger
 from sqlalchemy import Connection, Engine
 
-from plugin_host.daemon import Interrupted
 from plugin_host.errors import StoreError, UnitOverrunError
 from plugin_host.store.tx import Append, Tx
-from plugin_host.watchdog import Watch, Watchdog
+from plugin_host.watch.daemon import Interrupted
+from plugin_host.watch.watchdog import Watch, Watchdog
 
 BATCH_LIMIT = 512
 UNIT_LIMIT = 0.25

@@ -62,7 +62,14 @@ SUBCOMMANDS: dict[str, SubCommand] = {
 @hookimpl
 def register_commands(register: Any) -> None:
     """Offer the command word ``ai``."""
-    register(ai, words=("ai",), summary="AI 与工具：.ai help 查看用法", help="发送 .ai help 查看你能用的子指令。")
+    # A tool that `.ai tool call` runs has its own, shorter limit.
+    register(
+        ai,
+        words=("ai",),
+        timeout=600,
+        summary="AI 与工具：.ai help 查看用法",
+        help="发送 .ai help 查看你能用的子指令。",
+    )
 
 
 async def ai(ctx: CallContext, args: CommandArgs) -> str:

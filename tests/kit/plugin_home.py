@@ -12,9 +12,9 @@ from typing import Any
 from plugin_host.config.settings import PluginSettings
 from plugin_host.context import CallContext, Effects
 from plugin_host.errors import ServiceMissingError
-from plugin_host.loader import Loader
+from plugin_host.loading.loader import Loader
+from plugin_host.loading.reports import PluginReport
 from plugin_host.registry import Registry
-from plugin_host.reports import PluginReport
 from plugin_host.values import Event, Reply, Segment
 
 NO_BUILTIN = "tests.kit.no_plugins"

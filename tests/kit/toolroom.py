@@ -14,9 +14,9 @@ from plugin_host.context import CallContext, Effects
 from plugin_host.errors import CallError, ServiceMissingError
 from plugin_host.policy import Rules, TurnUse, decide
 from plugin_host.registry import Contribution, Registry
-from plugin_host.toolbox import Toolbox
+from plugin_host.toolbox.box import Toolbox
+from plugin_host.toolbox.views import ToolStat
 from plugin_host.tools import Annotations, Source, Tool
-from plugin_host.toolviews import ToolStat
 
 EMPTY_SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from plugin_host.daemon import AbandonedError, Interrupted, call_with_limit, interrupt_thread, run_in_daemon
 from plugin_host.errors import HostError
+from plugin_host.watch.daemon import AbandonedError, Interrupted, call_with_limit, interrupt_thread, run_in_daemon
 
 NAME = contextvars.ContextVar("NAME", default="nobody")
 
@@ -156,7 +156,7 @@ def test_interrupting_a_thread_that_has_gone_says_so() -> None:
 def test_an_abandoned_thread_does_not_block_the_exit() -> None:
     code = """
         import time
-        from plugin_host.daemon import AbandonedError, call_with_limit
+        from plugin_host.watch.daemon import AbandonedError, call_with_limit
         try:
             call_with_limit(time.sleep, 60, limit=0.05, name="sleeper")
         except AbandonedError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plugin_host.groups import GROUPS, Group, group_of, group_of_tool, in_order
+from plugin_host.toolbox.groups import GROUPS, Group, group_of, group_of_tool, in_order
 from tests.kit.toolroom import tool
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from plugin_host.calls import ToolCall, ToolResult
-from plugin_host.daemon import interrupt_thread
 from plugin_host.hooks import Hooks
+from plugin_host.watch.daemon import interrupt_thread
 from tests.kit.plugin_home import PluginHome, event, reply
 
 

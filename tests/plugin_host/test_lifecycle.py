@@ -12,9 +12,9 @@ import pytest
 
 from plugin_host.errors import PluginError
 from plugin_host.hooks import Hooks
-from plugin_host.lifecycle import PluginLife
+from plugin_host.loading.lifecycle import PluginLife
+from plugin_host.loading.reports import PluginReport
 from plugin_host.registry import Contribution
-from plugin_host.reports import PluginReport
 from tests.kit.plugin_home import PluginHome, report_of
 
 NOTED = """

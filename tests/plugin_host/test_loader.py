@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from plugin_host.errors import PluginError
-from plugin_host.importing import builtin_files
+from plugin_host.loading.importing import builtin_files
 from tests.kit.plugin_home import PluginHome, report_of
 
 TOOL = """

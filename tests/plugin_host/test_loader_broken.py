@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from plugin_host.config.settings import PluginSettings
-from plugin_host.loader import Loader
+from plugin_host.loading.loader import Loader
 from plugin_host.registry import Contribution, Registry
 from plugin_host.tools import Source
 from tests.kit.plugin_home import PluginHome, report_of

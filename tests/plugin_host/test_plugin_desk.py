@@ -9,8 +9,8 @@ import pytest
 
 from plugin_host.errors import CallError, PermissionDeniedError, UnknownNameError
 from plugin_host.hooks import Hooks
-from plugin_host.lifecycle import PluginLife
-from plugin_host.plugin_desk import PluginDesk
+from plugin_host.loading.desk import PluginDesk
+from plugin_host.loading.lifecycle import PluginLife
 from plugins.ai.plugin import run
 from plugins.ai.words import words_of
 from tests.kit.plugin_home import PluginHome, context

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from plugin_host.hooks import Hooks
-from plugin_host.lifecycle import PluginLife
-from plugin_host.reload import Reloader
-from plugin_host.reports import PluginReport
+from plugin_host.loading.lifecycle import PluginLife
+from plugin_host.loading.reload import Reloader
+from plugin_host.loading.reports import PluginReport
 from tests.kit.plugin_home import PluginHome, report_of
 
 TOOL = (

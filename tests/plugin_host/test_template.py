@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from plugin_host.errors import PluginError
-from plugin_host.template import new_plugin
+from plugin_host.loading.template import new_plugin
 from tests.kit.plugin_home import PluginHome, context
 
 

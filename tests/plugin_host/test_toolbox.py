@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from plugin_host import CallError
 from plugin_host.config.settings import ToolSettings
 from plugin_host.errors import PermissionDeniedError, UnknownNameError
+from plugin_host.toolbox.views import Switched, ToolStat, parameters_of
 from plugin_host.tools import Tool
-from plugin_host.toolviews import Switched, ToolStat, parameters_of
 from tests.kit.toolroom import Room, tool
 
 

@@ -10,8 +10,8 @@ from pydantic import Field
 from plugin_host import CallContext, CallError, CommandArgs
 from plugin_host.config.settings import ToolSettings
 from plugin_host.registry import Contribution
+from plugin_host.toolbox.views import ToolStat
 from plugin_host.tools import Source, Tool, tool_from_function
-from plugin_host.toolviews import ToolStat
 from plugins import ai
 from plugins.ai.words import Words, page_of, paged, words_of
 from tests.kit.toolroom import Room, tool

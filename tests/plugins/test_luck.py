@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plugin_host.config.settings import PluginSettings
-from plugin_host.loader import Loader
+from plugin_host.loading.loader import Loader
 from plugin_host.registry import Registry
 from plugins import luck
 from tests.kit.plugin_home import context

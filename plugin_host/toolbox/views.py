@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from plugin_host.groups import Group
 from plugin_host.policy import Verdict
+from plugin_host.toolbox.groups import Group
 
 
 @dataclass(frozen=True, slots=True)

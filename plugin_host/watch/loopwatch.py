@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from loguru import logger
 
-from plugin_host.daemon import Interrupted
-from plugin_host.watchdog import raise_in
+from plugin_host.watch.daemon import Interrupted
+from plugin_host.watch.watchdog import raise_in
 
 BEAT = 0.2
 STALL_LIMIT = 2.0

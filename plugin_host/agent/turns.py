@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from loguru import logger
 
-from plugin_host.agent import Agent, Turn
+from plugin_host.agent.agent import Agent, Turn
 from plugin_host.context import CallContext
 from plugin_host.contexts import Contexts
 from plugin_host.conversation import ToolSpec
@@ -16,7 +16,7 @@ from plugin_host.hooks import Hooks
 from plugin_host.sessions import Session
 from plugin_host.store import Database
 from plugin_host.store.history import last_messages
-from plugin_host.toolbox import Toolbox
+from plugin_host.toolbox.box import Toolbox
 from plugin_host.tools import Tool
 from plugin_host.values import Event, Surface
 

@@ -7,13 +7,13 @@ from typing import Any
 from plugin_host.clock import iso
 from plugin_host.config.settings import Settings
 from plugin_host.errors import StoreError
-from plugin_host.groups import group_of_tool
 from plugin_host.home import Home
-from plugin_host.loader import Loader
+from plugin_host.loading.loader import Loader
 from plugin_host.policy import Rules
 from plugin_host.registry import Registry
 from plugin_host.store import Database
 from plugin_host.store.journal import read_lines
+from plugin_host.toolbox.groups import group_of_tool
 
 
 def inventory(home: Home, settings: Settings) -> list[dict[str, Any]]:

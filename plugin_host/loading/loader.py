@@ -9,16 +9,16 @@ from typing import Any
 
 from loguru import logger
 
-from plugin_host import contest
-from plugin_host.candidate import Candidate, FileLoader, SubCommand, foreign_candidate, make_candidate
-from plugin_host.catalogue import Catalogue
 from plugin_host.config.settings import PluginSettings
-from plugin_host.daemon import call_with_limit
 from plugin_host.errors import PluginError
 from plugin_host.hooks import HookFailure, Implementation
-from plugin_host.importing import Origin, PluginFile, modules_of, put_modules
+from plugin_host.loading import contest
+from plugin_host.loading.candidate import Candidate, FileLoader, SubCommand, foreign_candidate, make_candidate
+from plugin_host.loading.catalogue import Catalogue
+from plugin_host.loading.importing import Origin, PluginFile, modules_of, put_modules
+from plugin_host.loading.reports import PluginReport, failed, off_report
 from plugin_host.registry import Collision, Contribution, Registry
-from plugin_host.reports import PluginReport, failed, off_report
+from plugin_host.watch.daemon import call_with_limit
 
 Prepared = Candidate | PluginReport
 

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from plugin_host import hookspecs
-from plugin_host.catalogue import RESERVED
 from plugin_host.errors import PluginError
+from plugin_host.loading.catalogue import RESERVED
 
 NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,31}$")
 

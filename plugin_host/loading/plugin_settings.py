@@ -12,8 +12,8 @@ from pydantic_core import ErrorDetails
 
 from plugin_host.config.fields import is_secret
 from plugin_host.config.words import expected_words
-from plugin_host.importing import PluginFile
-from plugin_host.reports import PluginRefusedError
+from plugin_host.loading.importing import PluginFile
+from plugin_host.loading.reports import PluginRefusedError
 
 SHOWN = 40
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plugin_host.errors import CallError, UnknownNameError
-from plugin_host.groups import Group, group_of
+from plugin_host.toolbox.groups import Group, group_of
 from plugin_host.tools import Tool
 
 NEAREST_LIMIT = 5

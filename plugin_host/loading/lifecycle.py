@@ -8,13 +8,13 @@ from typing import Any
 
 from loguru import logger
 
-from plugin_host.candidate import Candidate
-from plugin_host.daemon import run_in_daemon
 from plugin_host.hooks import HookFailure, Hooks, Implementation
-from plugin_host.importing import PluginFile
-from plugin_host.loader import Loader, Settlement
+from plugin_host.loading.candidate import Candidate
+from plugin_host.loading.importing import PluginFile
+from plugin_host.loading.loader import Loader, Settlement
+from plugin_host.loading.reports import PluginReport, failed
 from plugin_host.registry import Contribution
-from plugin_host.reports import PluginReport, failed
+from plugin_host.watch.daemon import run_in_daemon
 
 
 class PluginLife:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from plugin_host.config.settings import PluginSettings
-from plugin_host.importing import PluginFile, builtin_files, home_files, same_folder
-from plugin_host.reports import PluginRefusedError
+from plugin_host.loading.importing import PluginFile, builtin_files, home_files, same_folder
+from plugin_host.loading.reports import PluginRefusedError
 
 # The host's own owner name, and the host's own keys below ``plugins`` in the config.
 RESERVED = frozenset({"host", *PluginSettings.model_fields})

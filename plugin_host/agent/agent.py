@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from loguru import logger
 
+from plugin_host.agent.listening import Response, listen
+from plugin_host.agent.prompt import build, spoken
 from plugin_host.answers import text_reply
 from plugin_host.calls import ToolCall, ToolResult
 from plugin_host.clock import Clock
@@ -17,9 +19,7 @@ from plugin_host.config.settings import Settings
 from plugin_host.context import CallContext, Effects
 from plugin_host.conversation import Message, Mode, ModelRequest, RequestBuilder, ToolSpec
 from plugin_host.errors import ModelError
-from plugin_host.listening import Response, listen
-from plugin_host.prompt import build, spoken
-from plugin_host.runner import Runner
+from plugin_host.runner.runner import Runner
 from plugin_host.sessions import Session
 from plugin_host.standing import level_of
 from plugin_host.store.journal import Entry

@@ -12,8 +12,8 @@ from typing import Any
 from loguru import logger
 
 from plugin_host.calls import Status
-from plugin_host.daemon import AbandonedError, Interrupted, run_in_daemon
 from plugin_host.errors import CallError, PermissionDeniedError, UnitOverrunError
+from plugin_host.watch.daemon import AbandonedError, Interrupted, run_in_daemon
 
 GRACE = 0.2
 
@@ -29,6 +29,11 @@ class Ran:
     sentence: str = ""
     abandoned: bool = False
     interrupted: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """True when the function returned."""
+        return self.status == "ok"
 
 
 async def execute(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 
-from plugin_host.daemon import AbandonedError, Place, places_of
 from plugin_host.errors import HostError, PluginError
-from plugin_host.importing import Origin, PluginFile
+from plugin_host.loading.importing import Origin, PluginFile
+from plugin_host.watch.daemon import AbandonedError, Place, places_of
 
 
 @dataclass(frozen=True, slots=True)

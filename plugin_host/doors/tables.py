@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from plugin_host.checkup import Finding
+from plugin_host.doors.checkup import Finding
 
 HEADS = {
     "zh": ("", "项目", "名称", "说明"),

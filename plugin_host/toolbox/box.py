@@ -9,11 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from plugin_host import toolnames, toolsearch
 from plugin_host.calls import Origin, ToolCall, ToolResult
 from plugin_host.context import CallContext
 from plugin_host.errors import CallError, PermissionDeniedError, UnknownNameError
-from plugin_host.groups import Group, group_of_tool, in_order
 from plugin_host.policy import (
     MASTER_LEVEL,
     LayerVerdict,
@@ -26,8 +24,10 @@ from plugin_host.policy import (
     level_words,
 )
 from plugin_host.registry import Registry
-from plugin_host.tools import Tool
-from plugin_host.toolviews import (
+from plugin_host.toolbox import names as toolnames
+from plugin_host.toolbox import search as toolsearch
+from plugin_host.toolbox.groups import Group, group_of_tool, in_order
+from plugin_host.toolbox.views import (
     GroupLine,
     GroupView,
     Overview,
@@ -39,6 +39,7 @@ from plugin_host.toolviews import (
     ToolStat,
     parameters_of,
 )
+from plugin_host.tools import Tool
 
 SWITCH_LEVEL = 40
 SEARCH_LIMIT = 8

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 
 from plugin_host.context import CallContext
 from plugin_host.errors import CallError, PermissionDeniedError, UnknownNameError
-from plugin_host.lifecycle import PluginLife
-from plugin_host.reports import PluginReport
+from plugin_host.loading.lifecycle import PluginLife
+from plugin_host.loading.reports import PluginReport
 
 MASTER = 100
 NAME_SHOWN = 64

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
-from plugin_host.candidate import Candidate
-from plugin_host.importing import where
+from plugin_host.loading.candidate import Candidate
+from plugin_host.loading.importing import where
+from plugin_host.loading.reports import PluginRefusedError
 from plugin_host.registry import Collision, Contribution
-from plugin_host.reports import PluginRefusedError
 from plugin_host.tools import Tool
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from plugin_host.config import Settings, load_home
 from plugin_host.errors import ConfigError
 from plugin_host.home import Home
-from plugin_host.loader import Loader
+from plugin_host.loading.loader import Loader
 from plugin_host.registry import Registry
 
 LOOPBACK = ("127.", "localhost", "[::1]", "::1")

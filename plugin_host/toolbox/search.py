@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from plugin_host.groups import Group, group_of_tool, in_order
+from plugin_host.toolbox.groups import Group, group_of_tool, in_order
 from plugin_host.tools import Tool
 
 QUERY_LIMIT = 200

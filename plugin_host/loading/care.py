@@ -12,17 +12,17 @@ from loguru import logger
 from plugin_host.config.settings import PluginSettings
 from plugin_host.control import Control
 from plugin_host.hooks import Hooks
-from plugin_host.lifecycle import PluginLife
-from plugin_host.loader import Loader
-from plugin_host.loopwatch import LoopWatch
-from plugin_host.plugin_desk import PluginDesk
+from plugin_host.loading.desk import PluginDesk
+from plugin_host.loading.lifecycle import PluginLife
+from plugin_host.loading.loader import Loader
+from plugin_host.loading.reload import Reloader
+from plugin_host.loading.reports import PluginReport
 from plugin_host.registry import Contribution, Registry
-from plugin_host.reload import Reloader
-from plugin_host.reports import PluginReport
+from plugin_host.runner.strikes import Strikes
 from plugin_host.store import Database, Tx
 from plugin_host.store.kept import get_kept, set_kept
-from plugin_host.strikes import Strikes
-from plugin_host.watchdog import Watchdog
+from plugin_host.watch.loopwatch import LoopWatch
+from plugin_host.watch.watchdog import Watchdog
 
 SWITCHES_KEY = ("host", "bot", "bot", "plugins.switches")
 Spawn = Callable[[Coroutine[Any, Any, Any], str], None]

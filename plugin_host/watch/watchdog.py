@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from plugin_host.daemon import Interrupted
+from plugin_host.watch.daemon import Interrupted
 
 TICK = 0.05
 

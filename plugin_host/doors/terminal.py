@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from plugin_host.clock import Clock
-from plugin_host.daemon import run_in_daemon
 from plugin_host.errors import HostError
 from plugin_host.host import Host
 from plugin_host.standing import TERMINAL
 from plugin_host.values import Action, Event, Outcome, Role, Segment, Sender
+from plugin_host.watch.daemon import run_in_daemon
 
 SAY_LIMIT = 120.0
 WELCOME = "plugin_host 终端聊天。试试：.r 3d6+2 、 .ai tool 、 .jrrp 、 帮我掷 3d6 （Ctrl-D 退出）"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from loguru import logger
 
-from plugin_host.lifecycle import PluginLife
+from plugin_host.loading.lifecycle import PluginLife
 
 TICK = 1000
 

@@ -1,0 +1,1 @@
+"""What stands between a person or a service manager and the host: terminal, run, check, listings, logs."""

@@ -1,0 +1,1 @@
+"""The life of plugins: found, imported, validated, installed, reloaded, dropped."""

@@ -1,0 +1,1 @@
+"""Running one call: arguments, time limits, results, the journal lines of a call."""

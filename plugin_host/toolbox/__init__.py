@@ -1,0 +1,1 @@
+"""What can be asked about tools: groups, names, search, switches."""
