@@ -19,9 +19,8 @@ from loguru import logger
 
 from plugin_host.calls import ToolCall, ToolResult
 from plugin_host.errors import HostError
-from plugin_host.loading.importing import where
 from plugin_host.values import Event, Reply
-from plugin_host.watch.daemon import AbandonedError, Interrupted, Place, places_of, run_in_daemon
+from plugin_host.watch.daemon import AbandonedError, Interrupted, Place, places_of, run_in_daemon, where
 
 HOOK_LIMIT = 2.0
 STARTUP_LIMIT = 5.0

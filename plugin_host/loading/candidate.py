@@ -16,11 +16,12 @@ from plugin_host import hookspecs
 from plugin_host.commands import Command
 from plugin_host.errors import HostError
 from plugin_host.hooks import Implementation
-from plugin_host.loading.importing import PluginFile, import_plugin, modules_of, where
+from plugin_host.loading.importing import PluginFile, import_plugin, modules_of
 from plugin_host.loading.plugin_settings import settings_of
 from plugin_host.loading.reports import PluginRefusedError, PluginReport
 from plugin_host.registry import Contribution
 from plugin_host.tools import Source, Tool
+from plugin_host.watch.daemon import where
 
 API = 1
 PLAIN_ONLY = frozenset({"register_tools", "register_commands", "tables", "services", "loaders", "cli", "should_handle"})

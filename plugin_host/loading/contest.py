@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from plugin_host.loading.candidate import Candidate
-from plugin_host.loading.importing import where
 from plugin_host.loading.reports import PluginRefusedError
 from plugin_host.registry import Collision, Contribution
 from plugin_host.tools import Tool
+from plugin_host.watch.daemon import where
 
 
 def claims(contribution: Contribution) -> dict[tuple[str, str], Any]:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import inspect
-import linecache
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.machinery import FileFinder, ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -20,7 +18,6 @@ from typing import Literal
 from plugin_host.errors import PluginError
 
 HOME_PACKAGE = "home_plugins"
-DECORATORS = 50
 Origin = Literal["builtin", "plugin"]
 
 
@@ -97,16 +94,6 @@ def import_plugin(plugin: PluginFile, *, fresh: bool) -> ModuleType:
     spec.loader.exec_module(module)
     setattr(parent, plugin.name, module)
     return module
-
-
-def where(function: Callable[..., object]) -> tuple[str, int]:
-    """The file and the line of a function's ``def``, behind its decorators."""
-    code = inspect.unwrap(function).__code__
-    linecache.checkcache(code.co_filename)
-    for line in range(code.co_firstlineno, code.co_firstlineno + DECORATORS):
-        if linecache.getline(code.co_filename, line).lstrip().startswith(("def ", "async def ")):
-            return code.co_filename, line
-    return code.co_filename, code.co_firstlineno
 
 
 def modules_of(plugin: PluginFile) -> dict[str, ModuleType]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import ctypes
+import inspect
+import linecache
 import sys
 import threading
 import traceback
@@ -21,6 +23,7 @@ T = TypeVar("T")
 
 INTERRUPTS = 3
 GRACE = 0.2
+DECORATORS = 50
 
 
 class Interrupted(BaseException):
@@ -122,6 +125,16 @@ class DaemonCall(Generic[T]):
 def places_of(frames: traceback.StackSummary) -> tuple[Place, ...]:
     """A stack or traceback as places, innermost first."""
     return tuple(Place(frame.filename, frame.lineno or 0, frame.name) for frame in reversed(frames))
+
+
+def where(function: Callable[..., object]) -> tuple[str, int]:
+    """The file and the line of a function's ``def``, behind its decorators."""
+    code = inspect.unwrap(function).__code__
+    linecache.checkcache(code.co_filename)
+    for line in range(code.co_firstlineno, code.co_firstlineno + DECORATORS):
+        if linecache.getline(code.co_filename, line).lstrip().startswith(("def ", "async def ")):
+            return code.co_filename, line
+    return code.co_filename, code.co_firstlineno
 
 
 def interrupt_thread(ident: int) -> bool:
