@@ -211,7 +211,7 @@ class HostRoom:
         return [line for line in lines if not kinds or line.entry.type in kinds]
 
 
-BUILTIN = ["ai", "bot", "dice", "help", "luck", "scheduling", "demo"]
+BUILTIN = ["ai", "bot", "dice", "help", "luck", "scheduling"]
 
 
 class Store:
