@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import URL, Engine, create_engine, event
 
 from plugin_host.errors import StoreError
 from plugin_host.store.migrations import migrate
@@ -31,6 +31,7 @@ class Database:
     def __init__(self, path: Path, *, watchdog: Watchdog | None = None, unit_limit: float = UNIT_LIMIT) -> None:
         self.path = path
         self._watchdog = watchdog or Watchdog()
+        self._owns_watchdog = watchdog is None
         self._unit_limit = unit_limit
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
         self._read_engine: Engine | None = None
@@ -45,6 +46,7 @@ class Database:
             with self._write_engine.begin() as connection:
                 migrate(connection, "host", list(metadata.sorted_tables), [])
         except Exception as error:
+            self.close()
             raise StoreError(f"cannot open the store {self.path.name}: {error}") from error
         self.open_for_reading()
         self._watchdog.start()
@@ -62,9 +64,12 @@ class Database:
         if self._writer is not None:
             self._writer.stop()
         self._readers.shutdown(wait=True)
-        for engine in (self._read_engine, self._write_engine):
+        engines, self._read_engine, self._write_engine = (self._read_engine, self._write_engine), None, None
+        for engine in engines:
             if engine is not None:
                 engine.dispose()
+        if self._owns_watchdog:
+            self._watchdog.stop()
 
     async def append(self, append: Append, row: Any, *, owner: str = "host") -> Any:
         """Write one row of a kind; waits until it is durable and returns what the kind says of it."""
@@ -80,14 +85,17 @@ class Database:
         return result
 
     async def read(self, query: Callable[[Tx], T]) -> T:
-        """Run a query on the read pool."""
+        """Run a query on the read pool; raises StoreError when the store is not open."""
+        if self._read_engine is None:
+            raise StoreError("the store is not open")
         return await asyncio.get_running_loop().run_in_executor(self._readers, self.read_now, query)
 
     def read_now(self, query: Callable[[Tx], T]) -> T:
         """Run a query in this thread; for the command line and for start-up."""
         if self._read_engine is None:
             raise StoreError("the store is not open")
-        with self._read_engine.connect() as connection:
+        # Begun here: statements straight on the driver begin nothing, and a query of several must see one state.
+        with self._read_engine.begin() as connection:
             return query(Tx(connection))
 
     async def migrate(self, owner: str, tables: list[Any], steps: list[Callable[..., None]]) -> None:
@@ -121,7 +129,8 @@ class Database:
 
 
 def _engine(path: Path, *, writing: bool) -> Engine:
-    engine = create_engine(f"sqlite:///{path}", connect_args={"check_same_thread": False})
+    # Built, not written as text: in a URL a "?" would end the path.
+    engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"check_same_thread": False})
 
     @event.listens_for(engine, "connect")
     def _connect(driver: Any, _record: Any) -> None:

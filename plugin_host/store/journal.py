@@ -16,6 +16,8 @@ TERMINAL = ("tool_call_completed", "tool_call_failed", "tool_call_refused", "too
 STARTED = "tool_call_started"
 PAYLOAD_LIMIT = 16 * 1024
 
+_ENCODE = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
 _COLUMNS = ("time", "session", "turn", "call", "type", "name", "payload", "ms")
 _WRITE = Prepared(insert(journal).values({name: bindparam(name) for name in _COLUMNS}))
 _STEPS = Prepared(
@@ -119,16 +121,18 @@ def purge_journal(tx: Tx, before: float) -> None:
 
 
 def _values(entry: Entry) -> dict[str, Any]:
-    payload = json.dumps(entry.payload, ensure_ascii=False, default=str)
+    payload = _ENCODE(entry.payload)
     if len(payload) > PAYLOAD_LIMIT:
-        payload = json.dumps({"cut": payload[: PAYLOAD_LIMIT // 2]}, ensure_ascii=False)
+        payload = _ENCODE({"cut": payload[: PAYLOAD_LIMIT // 2]})
+    # A model may write half a surrogate pair, which no driver takes; a line about it must not fail.
+    payload, name = (text.encode("utf-8", "replace").decode() for text in (payload, entry.name))
     return {
         "time": entry.time,
         "session": entry.session,
         "turn": entry.turn,
         "call": entry.call,
         "type": entry.type,
-        "name": entry.name,
+        "name": name,
         "payload": payload,
         "ms": entry.ms,
     }

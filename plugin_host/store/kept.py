@@ -53,8 +53,9 @@ def encode(name: str, value: Any) -> str:
     """The value as JSON text; raises InvalidArgumentsError when it is no JSON or over 64 KiB."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as error:
+        size = len(text.encode())
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidArgumentsError(f"存储值 {name} 不是 JSON：{error}") from error
-    if len(text.encode()) > VALUE_LIMIT:
+    if size > VALUE_LIMIT:
         raise InvalidArgumentsError(f"存储值 {name} 超过 {VALUE_LIMIT} 字节")
     return text

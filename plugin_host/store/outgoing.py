@@ -39,9 +39,9 @@ _IN_STATE = Prepared(
     .order_by(outbox.c.seq)
 )
 _OF_EVENT = Prepared(select(outbox.c.seq).where(outbox.c.event == bindparam("k")).limit(1))
-_PURGE_SENT = Prepared(delete(outbox).where(outbox.c.state == "sent", outbox.c.created < bindparam("t")))
+_PURGE_SENT = Prepared(delete(outbox).where(outbox.c.state == "sent", outbox.c.ended < bindparam("t")))
 _ended = or_(*(outbox.c.state == state for state in ("failed", "unknown", "expired")))
-_PURGE = Prepared(delete(outbox).where(_ended, outbox.c.created < bindparam("t")))
+_PURGE = Prepared(delete(outbox).where(_ended, outbox.c.ended < bindparam("t")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def has_rows(tx: Tx, event: str) -> bool:
 
 
 def purge_outbox(tx: Tx, now: float) -> None:
-    """Forget rows 7 days after they were sent, 30 days otherwise."""
+    """Forget rows 7 days after they were sent, 30 days after they ended otherwise."""
     tx.count(_PURGE_SENT, {"t": now - SENT_LIFE})
     tx.count(_PURGE, {"t": now - OTHER_LIFE})
 

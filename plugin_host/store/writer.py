@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from loguru import logger
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, ExceptionContext, event
 
 from plugin_host.errors import StoreError, UnitOverrunError
 from plugin_host.store.tx import Append, Tx
@@ -19,6 +18,7 @@ from plugin_host.watch.watchdog import Watch, Watchdog
 
 BATCH_LIMIT = 512
 UNIT_LIMIT = 0.25
+PROGRESS_STEPS = 10_000
 
 
 @dataclass(slots=True)
@@ -46,12 +46,14 @@ class Writer:
 
     def __init__(self, engine: Engine, watchdog: Watchdog, *, unit_limit: float = UNIT_LIMIT) -> None:
         self._engine = engine
+        event.listen(engine, "handle_error", _keep_connection)
         self._watchdog = watchdog
         self._unit_limit = unit_limit
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._watch: Watch | None = None
-        self._connection: Connection | None = None
+        self._lock = threading.Lock()
+        self._closed = False
         self.commits = 0
 
     def start(self) -> None:
@@ -60,25 +62,27 @@ class Writer:
 
     def submit(self, job: Job) -> None:
         """Queue a job; its future is resolved once it is durable."""
-        if not self._thread.is_alive():
-            raise StoreError("the store is closed")
-        self._jobs.put(job)
+        with self._lock:
+            if self._closed:
+                raise StoreError("the store is closed")
+            self._jobs.put(job)
 
     def stop(self) -> None:
         """Commit what is queued, then end the thread."""
-        self._jobs.put(None)
+        with self._lock:
+            self._closed = True
+            self._jobs.put(None)
         self._thread.join(timeout=10)
 
     def _run(self) -> None:
         with self._engine.connect() as connection:
-            self._connection = connection
             self._watch = Watch(threading.get_ident(), self._unit_limit, self._overrun)
             self._watchdog.add(self._watch.check)
             open_ = True
             while open_:
                 batch, open_ = self._next_batch()
                 if batch:
-                    _settle(self._commit(connection, batch))
+                    _settle(self._commit_or_reconnect(connection, batch))
 
     def _next_batch(self) -> tuple[list[Job], bool]:
         batch: list[Job] = []
@@ -93,6 +97,16 @@ class Writer:
                 return batch, True
         return batch, False
 
+    def _commit_or_reconnect(self, connection: Connection, batch: list[Job]) -> list[Done]:
+        try:
+            return self._commit(connection, batch)
+        except Exception as error:
+            # Not even the rollback went through: the thread must live, or everybody would wait for ever.
+            logger.opt(exception=error).error("the store's connection is lost; it is opened anew")
+            connection.invalidate(error)
+            connection.rollback()
+            return [Done(job, error=StoreError(f"the store could not be written: {error}")) for job in batch]
+
     def _commit(self, connection: Connection, batch: list[Job]) -> list[Done]:
         try:
             done = self._apply(connection, batch)
@@ -103,12 +117,17 @@ class Writer:
             connection.rollback()
             if len(batch) == 1:
                 return [Done(batch[0], error=_as_store_error(error, batch[0].owner))]
-            # Whose fault it was cannot be told from here: alone, each job stands or falls by itself.
-            return [done for job in batch for done in self._commit(connection, [job])]
+        # Whose fault it was cannot be told from here: alone, each job stands or falls by itself. Outside the handler,
+        # so that the error's frames, and cursors that they hold, are gone.
+        return [done for job in batch for done in self._commit_or_reconnect(connection, [job])]
 
     def _apply(self, connection: Connection, batch: list[Job]) -> list[Done]:
         connection.begin()
         tx = Tx(connection)
+        driver: Any = connection.connection.driver_connection
+        # Not driver.interrupt(): that one sticks to the connection while a half-read cursor is alive, and can hit the
+        # next unit.
+        driver.set_progress_handler(self._overdue, PROGRESS_STEPS)
         done = [Done(job, value) for job, value in _append_all(tx, batch)]
         for job in batch:
             if job.append is None:
@@ -124,7 +143,10 @@ class Writer:
                 value = job.payload(tx)
             finally:
                 self._watch.end()
+            if self._watch.fired:
+                raise Interrupted
         except (Exception, Interrupted) as error:
+            self._watch.end()  # once more: the interrupt may have surfaced inside the first
             failure = Interrupted() if self._watch.fired else error
             if not tx.open:
                 # SQLite ends the whole transaction when it interrupts a write.
@@ -137,9 +159,15 @@ class Writer:
 
     def _overrun(self, owner: str) -> None:
         logger.error("unit of {} held the writer past {} s and is interrupted", owner, self._unit_limit)
-        driver: Any = self._connection.connection.driver_connection if self._connection is not None else None
-        if driver is not None:
-            driver.interrupt()
+
+    def _overdue(self) -> int:
+        return int(self._watch is not None and self._watch.overdue)
+
+
+def _keep_connection(context: ExceptionContext) -> None:
+    """SQLAlchemy takes a connection for broken when a BaseException crosses it; ours still holds the batch."""
+    if isinstance(context.original_exception, Interrupted):
+        context.is_disconnect = False
 
 
 def _append_all(tx: Tx, batch: list[Job]) -> list[tuple[Job, Any]]:
@@ -167,9 +195,10 @@ def _settle(done: list[Done]) -> None:
         elif item.error is not None:
             logger.opt(exception=item.error).error("a write of {} that nobody waits for failed", item.job.owner)
     for loop, items in loops.items():
-        # A loop that closed while its write was on the way has nobody left to tell.
-        if not loop.is_closed():
+        try:
             loop.call_soon_threadsafe(_wake, items)
+        except RuntimeError:  # a loop that closed while its write was on the way has nobody left to tell
+            continue
 
 
 def _wake(items: list[Done]) -> None:
@@ -181,6 +210,3 @@ def _wake(items: list[Done]) -> None:
             future.set_exception(item.error)
         else:
             future.set_result(item.value)
-
-
-Work = Callable[[Tx], Any]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from plugin_host.watch.daemon import Interrupted
 
 TICK = 0.05
+REPEAT = 0.25
 
 
 def raise_in(thread_id: int, exception: type[BaseException] | None) -> None:
@@ -19,7 +20,11 @@ def raise_in(thread_id: int, exception: type[BaseException] | None) -> None:
 
 
 class Watch:
-    """One watched thread: ``begin`` and ``end`` bracket a piece of work that must not last longer than ``limit`` s."""
+    """One watched thread: ``begin`` and ``end`` bracket a piece of work that must not last longer than ``limit`` s.
+
+    ``on_overrun(owner)`` is called once per piece of work; the interrupt is repeated while the work goes on, because
+    code that it meets in a finalizer or in a bare ``except`` swallows it.
+    """
 
     def __init__(self, thread_id: int, limit: float, on_overrun: Callable[[str], None]) -> None:
         self._thread_id = thread_id
@@ -27,6 +32,7 @@ class Watch:
         self._on_overrun = on_overrun
         self._lock = threading.Lock()
         self._started: float | None = None
+        self._fired_at = 0.0
         self.fired = False
         self._owner = ""
 
@@ -37,20 +43,29 @@ class Watch:
         self._started = time.monotonic()
 
     def end(self) -> None:
-        """The work is over; an interrupt that has not surfaced yet is withdrawn."""
+        """The work is over; an interrupt that has not surfaced yet is withdrawn. May be called twice."""
         with self._lock:
             self._started = None
             if self.fired:
                 raise_in(self._thread_id, None)
 
+    @property
+    def overdue(self) -> bool:
+        """True from the first interrupt until the work ends."""
+        return self.fired and self._started is not None
+
     def check(self, now: float) -> None:
         """Called by the watchdog's thread."""
         with self._lock:
-            if self._started is None or self.fired or now - self._started <= self._limit:
+            if self._started is None or now - self._started <= self._limit:
                 return
-            self.fired = True
+            told = self.fired
+            if told and now - self._fired_at < REPEAT:
+                return
+            self.fired, self._fired_at = True, now
             raise_in(self._thread_id, Interrupted)
-        self._on_overrun(self._owner)
+        if not told:
+            self._on_overrun(self._owner)
 
 
 class Watchdog:
