@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -78,9 +79,14 @@ class Units:
         self._starts_on = starts_on
 
     async def commit(self, unit: Unit) -> Any:
-        """Commit a unit; returns its settled value. Raises what its change or a plugin's SQL raises, then nothing
-        of the unit has happened.
+        """Commit a unit; returns its settled value.
+
+        Raises what its change or a plugin's SQL raises; nothing of the unit has happened then. A caller that is
+        cancelled meanwhile does not keep what was committed from being sent.
         """
+        return await asyncio.shield(asyncio.ensure_future(self._commit(unit)))
+
+    async def _commit(self, unit: Unit) -> Any:
         settled = Settled()
         if unit.change is None and unit.settle is not None:
             settled = unit.settle(None)

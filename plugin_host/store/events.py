@@ -9,6 +9,7 @@ import msgspec
 from sqlalchemy import bindparam, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
+from plugin_host.store.encoding import encode_body
 from plugin_host.store.journal import Entry, write_entries
 from plugin_host.store.tables import events
 from plugin_host.store.tx import Prepared, Tx
@@ -107,6 +108,6 @@ def _values(row: Accepting) -> dict[str, Any]:
         "door": event.door,
         "state": OPEN,
         "attempts": 0,
-        "body": msgspec.json.encode(event),
+        "body": encode_body(event),
         "accepted": row.now,
     }

@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import bindparam, delete, insert, select
 
 from plugin_host.conversation import Message
+from plugin_host.store.encoding import encode_body
 from plugin_host.store.tables import history
 from plugin_host.store.tx import Prepared, Tx
 
@@ -26,7 +27,7 @@ _TRIM = Prepared(delete(history).where(history.c.session == bindparam("s"), hist
 
 def add_messages(tx: Tx, session: str, event: str, messages: Iterable[Message], now: float) -> None:
     """Append messages in order."""
-    rows = [{"session": session, "event": event, "body": msgspec.json.encode(m), "time": now} for m in messages]
+    rows = [{"session": session, "event": event, "body": encode_body(m), "time": now} for m in messages]
     if rows:
         tx.run_many(_ADD, rows)
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 from sqlalchemy import bindparam, case, delete, insert, or_, select, update
 
+from plugin_host.store.encoding import encode_body
 from plugin_host.store.journal import Entry, write_entries
 from plugin_host.store.tables import outbox
 from plugin_host.store.tx import Prepared, Tx
@@ -125,7 +126,7 @@ def _values(row: Outgoing) -> dict[str, Any]:
         "door": action.door,
         "source": action.source,
         "action": action.action,
-        "params": msgspec.json.encode(action.params),
+        "params": encode_body(action.params),
         "hidden": int(action.hidden),
         "user_id": row.user_id,
         "on_failed": row.on_failed,

@@ -41,10 +41,10 @@ class Prepared:
 class Tx:
     """One open transaction. Use it inside the call that received it only."""
 
-    __slots__ = ("_cursor", "connection")
+    __slots__ = ("_connection", "_cursor")
 
     def __init__(self, connection: Connection) -> None:
-        self.connection = connection
+        self._connection = connection
         self._cursor: Any = connection.connection.cursor()
 
     def run(self, prepared: Prepared, values: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
@@ -63,12 +63,12 @@ class Tx:
 
     def execute(self, statement: Executable, parameters: Any = None) -> CursorResult[Any]:
         """Run any SQLAlchemy Core statement; for plugins' own tables and for what is rare."""
-        return self.connection.execute(statement, parameters)
+        return self._connection.execute(statement, parameters)
 
     @property
     def open(self) -> bool:
         """False once the driver has ended the transaction by itself."""
-        driver: Any = self.connection.connection.driver_connection
+        driver: Any = self._connection.connection.driver_connection
         return bool(driver.in_transaction)
 
     def driver(self, sql: str) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import sqlite3
 import threading
 from dataclasses import dataclass
 from typing import Any
 
+import sqlalchemy.exc
 from loguru import logger
 from sqlalchemy import Connection, Engine, ExceptionContext, event
 
@@ -184,6 +186,8 @@ def _append_all(tx: Tx, batch: list[Job]) -> list[tuple[Job, Any]]:
 def _as_store_error(error: BaseException, owner: str) -> BaseException:
     if isinstance(error, Interrupted):
         return UnitOverrunError(f"unit of {owner} ran past its limit and was rolled back")
+    if isinstance(error, sqlite3.OperationalError | sqlalchemy.exc.OperationalError):
+        return StoreError(f"the store could not be written: {error}")
     return error
 
 

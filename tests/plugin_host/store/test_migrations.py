@@ -23,7 +23,7 @@ def number_of(owner: str) -> Callable[[Tx], Any]:
 
 
 def columns_of(table: str) -> Callable[[Tx], list[str]]:
-    return lambda tx: [column["name"] for column in inspect(tx.connection).get_columns(table)]
+    return lambda tx: [column["name"] for column in inspect(tx._connection).get_columns(table)]
 
 
 def add_level(operations: Any) -> None:
@@ -35,7 +35,7 @@ def add_title(operations: Any) -> None:
 
 
 async def test_a_new_store_has_every_table_of_the_host(store: Database) -> None:
-    assert set(await store.read(lambda tx: inspect(tx.connection).get_table_names())) - {"sqlite_sequence"} == set(
+    assert set(await store.read(lambda tx: inspect(tx._connection).get_table_names())) - {"sqlite_sequence"} == set(
         metadata.tables
     )
     assert await store.read(number_of("host")) == len(host_migrations.HOST_MIGRATIONS)
@@ -79,7 +79,7 @@ async def test_a_table_that_cannot_be_made_leaves_no_trace_of_the_plugin(store: 
     wrong = Table("wrong", MetaData(), Column("id", Integer, primary_key=True), Column("id2", Integer), prefixes=["NO"])
     with pytest.raises(Exception, match="syntax error"):
         await store.migrate("cards", [CARDS, wrong], [])
-    assert not await store.read(lambda tx: inspect(tx.connection).has_table("cards"))
+    assert not await store.read(lambda tx: inspect(tx._connection).has_table("cards"))
     assert await store.read(number_of("cards")) is None
 
 
@@ -133,4 +133,4 @@ async def test_the_writer_goes_on_while_a_plugin_migrates(store: Database) -> No
 
 
 async def test_the_number_is_returned(store: Database) -> None:
-    assert await store.unit(lambda tx: migrate(tx.connection, "cards", [CARDS], [add_level])) == 1
+    assert await store.unit(lambda tx: migrate(tx._connection, "cards", [CARDS], [add_level])) == 1

@@ -239,7 +239,7 @@ async def test_a_long_batch_of_short_units_is_no_overrun(hasty: Database) -> Non
 
 async def test_a_lost_connection_fails_its_writes_and_is_opened_anew(store: Database, logs: list[str]) -> None:
     def close_it(tx: Tx) -> None:
-        driver: Any = tx.connection.connection.driver_connection
+        driver: Any = tx._connection.connection.driver_connection
         driver.close()
 
     results = await all_of(store.unit(close_it, owner="vandal"), store.append(APPEND, entry("same batch")))
