@@ -35,12 +35,20 @@ def parts_of(said: Any) -> tuple[Part, ...]:
         return (Part("text", PRIVATE_NOTE if said.hidden else said.text),)
     if isinstance(said, Private):
         return (Part("text", PRIVATE_NOTE),)
+    if _speaks(said):
+        return tuple(part for one in said for part in parts_of(one))
     return (Part("json", said),)
 
 
 def spoken_by(said: Any, ctx: CallContext) -> tuple[Reply, ...]:
     """The replies that a tool's return value posts to the chat by itself (Reply and Private do, text does not)."""
+    if _speaks(said):
+        return tuple(reply for one in said for reply in spoken_by(one, ctx))
     return replies_of(said, ctx, "tool") if isinstance(said, Reply | Private) else ()
+
+
+def _speaks(said: Any) -> bool:
+    return isinstance(said, list | tuple) and any(isinstance(one, Reply | Private) for one in said)
 
 
 def text_reply(text: str, ctx: CallContext, source: ReplySource) -> Reply:

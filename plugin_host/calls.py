@@ -32,8 +32,9 @@ class ToolCall:
 
     @property
     def identity(self) -> str:
-        """A digest of name and key-sorted arguments: equal for calls that ask the same."""
-        body = json.dumps([self.name, self.arguments], sort_keys=True, ensure_ascii=False, default=str)
+        """A digest of name and key-sorted arguments (as written, when unread): equal for calls that ask the same."""
+        asked = self.raw_arguments if self.arguments is None else self.arguments
+        body = json.dumps([self.name, asked], sort_keys=True, default=str)
         return hashlib.sha256(body.encode()).hexdigest()[:16]
 
 
@@ -71,8 +72,8 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """The content as the model reads it."""
-        return "\n".join(_shown(part) for part in self.content)
+        """The content as the model reads it; half characters (lone surrogates) cannot be stored and become ``?``."""
+        return "\n".join(_shown(part) for part in self.content).encode(errors="replace").decode()
 
 
 @dataclass(slots=True)

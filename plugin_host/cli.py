@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +15,8 @@ from plugin_host.config import Settings, load_config, load_home
 from plugin_host.doors.logs import set_up_logs
 from plugin_host.errors import ConfigError, HomeBusyError, HostError
 from plugin_host.home import Home, HostDoor
+
+LAST_WAIT = 0.5
 
 app = typer.Typer(
     add_completion=False,
@@ -54,7 +56,7 @@ def run(config: ConfigOption = None, home: HomeOption = None) -> None:
     folder, settings = _load(config, home)
     with _locked(Home(folder, settings), "run") as place:
         set_up_logs(place.data, settings.log, "run")
-        asyncio.run(serve(place, settings, Bridge, config or folder / "config.yaml"))
+        asyncio.run(_to_the_end(serve(place, settings, Bridge, config or folder / "config.yaml")))
 
 
 @app.command()
@@ -169,7 +171,7 @@ def _talk(
         set_up_logs(place.data, settings.log, door)
         demo = (DemoModel(), settings.models.tools.get("demo", "auto"))
         models = build_chain(settings.models) or ModelChain([demo])
-        asyncio.run(_with_host(Host(place, settings, models=models), work, reloads=door == "chat"))
+        asyncio.run(_to_the_end(_with_host(Host(place, settings, models=models), work, reloads=door == "chat")))
 
 
 async def _with_host(host: Any, work: Callable[[Any], Any], *, reloads: bool) -> None:
@@ -178,6 +180,20 @@ async def _with_host(host: Any, work: Callable[[Any], Any], *, reloads: bool) ->
         await work(host)
     finally:
         await host.stop()
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end, and leave behind what a plugin started and cannot be cancelled: ``asyncio.run`` would wait."""
+    try:
+        await work
+    finally:
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        if rest:
+            for task in (await asyncio.wait(rest, timeout=LAST_WAIT))[1]:
+                asyncio.tasks._unregister_task(task)
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
 def _load(config: Path | None, home: Path | None) -> tuple[Path, Settings]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Scope = Literal["session", "person", "bot"]
 NAME_LIMIT = 128
-VALUE_LIMIT = 64 * 1024
 DELETED: Any = object()
 
 
@@ -165,7 +164,10 @@ class PluginStore:
         return default if value is None else value
 
     def set(self, name: str, value: Any) -> None:
-        """Keep a JSON value in this session; committed with the reply. Raises InvalidArgumentsError when too large."""
+        """Keep a JSON value in this session; committed with the reply.
+
+        A value that is no JSON or too large fails that commit: its sentence is the answer, and nothing is kept.
+        """
         if not name or len(name) > NAME_LIMIT:
             raise InvalidArgumentsError(f"存储名长度应为 1–{NAME_LIMIT}，实际 {len(name)}")
         if value is None:

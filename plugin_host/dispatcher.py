@@ -26,6 +26,7 @@ from plugin_host.standing import TERMINAL, Standing, intent_of, level_of
 from plugin_host.store.journal import Entry
 from plugin_host.units import Settled, Unit
 from plugin_host.values import Change, Event, Reply, Segment, side_of
+from plugin_host.watch.daemon import Interrupted
 
 CommitUnit = Callable[[Unit], Awaitable[Any]]
 StartTurn = Callable[[Session, Event], None]
@@ -123,7 +124,7 @@ class Dispatcher:
     async def _settle(self, event: Event, ctx: CallContext, command: Command, ran: Ran) -> None:
         try:
             await self._commit(self._unit(event, ctx, command, ran))
-        except Exception as error:
+        except (Exception, Interrupted) as error:
             again = failed(error, f".{command.words[0]}", command.source.id, ran.ms)
             await self._commit(self._unit(event, ctx, command, again))
 
@@ -151,7 +152,7 @@ class Dispatcher:
     async def _talk(self, session: Session, event: Event, line: str | None) -> None:
         standing = self._standing(session, event)
         if line is not None and _looks_like_word(line):
-            await self._finish(event, reply=self._unknown(event, line))
+            await self._finish(event, reply=self._unknown(event, line) if standing.bot else None)
             return
         intent = intent_of(event, standing)
         if intent == "turn" and level_of(event.user_id, event.sender.role, self._settings()) >= 0:

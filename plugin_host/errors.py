@@ -37,7 +37,7 @@ class Problem:
     file: str = ""
 
     def __str__(self) -> str:
-        where = f"第 {self.line} 行" if self.line else "（行号未知）"
+        where = f"第 {self.line} 行" if self.line else "行号未知"
         return f"{self.path or '（文件）'}（{where}）：{self.message}"
 
 

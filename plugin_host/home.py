@@ -51,8 +51,15 @@ class Home:
         self._lock.release()
 
     def _refuse_unless_say(self, door: HostDoor, deadline: float) -> None:
-        holder = self._holder.read_text(encoding="utf-8") if self._holder.exists() else "say"
+        holder = self._held_by()
         if door == "say" and holder == "say" and time.monotonic() < deadline:
             return
         words = HOLDER_WORDS.get(holder, "另一个 plugin-host 正在使用这个目录")
         raise HomeBusyError(f"{words}，没有执行任何操作。请先停止它，或用 --home 指定别的目录。")
+
+    def _held_by(self) -> str:
+        """The door that holds the home; it is written just behind the lock, until then it reads ``say``."""
+        try:
+            return self._holder.read_text(encoding="utf-8") or "say"
+        except FileNotFoundError:
+            return "say"

@@ -10,7 +10,7 @@ from loguru import logger
 
 from plugin_host.clock import Clock
 from plugin_host.config.settings import Settings
-from plugin_host.store import Database
+from plugin_host.store import Database, Tx
 from plugin_host.store.events import purge_events
 from plugin_host.store.journal import purge_journal
 from plugin_host.store.originals import purge_originals
@@ -38,9 +38,13 @@ class Housekeeping:
             await asyncio.sleep(PERIOD)
 
     async def sweep(self) -> None:
-        """Forget what is too old, one unit per table so that no one holds the writer for long."""
+        """Forget what is too old, in small units so that none holds the writer for long."""
         now = self._clock.now()
         for purge in (purge_events, purge_outbox, purge_originals):
-            await self._database.unit(partial(purge, now=now), owner="housekeeping")
+            await self._all(partial(purge, now=now))
         if days := self._settings().journal.keep:
-            await self._database.unit(lambda tx: purge_journal(tx, now - days * DAY), owner="housekeeping")
+            await self._all(partial(purge_journal, before=now - days * DAY))
+
+    async def _all(self, purge: Callable[[Tx], int]) -> None:
+        while await self._database.unit(purge, owner="housekeeping"):
+            pass

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from plugin_host.errors import CallError
 from plugin_host.store.outgoing import Outgoing
 from plugin_host.values import Action, Reply, Segment, side_of
 
@@ -16,7 +17,10 @@ CUT_MARK = "……（过长，已截断）"
 def rows_of(
     replies: list[Reply], *, event: str, step: int, door: str, now: float, segments: int = 10
 ) -> list[Outgoing]:
-    """Split replies into rows with the keys ``<event>:<step>:<n>``; at most ``segments`` rows per reply."""
+    """Split replies into rows with the keys ``<event>:<step>:<n>``; at most ``segments`` rows per reply.
+
+    Raises CallError for a private reply out of a group that names nobody.
+    """
     rows: list[Outgoing] = []
     for reply in replies:
         for part in _parts(reply, segments):
@@ -40,7 +44,8 @@ def _pieces(text: str) -> Iterator[str]:
         cut = cut if cut > 0 else TEXT_LIMIT
         yield text[:cut]
         text = text[cut:].removeprefix("\n")
-    yield text
+    if text.strip():
+        yield text
 
 
 def _row(reply: Reply, key: str, event: str, door: str, now: float) -> Outgoing:
@@ -50,16 +55,27 @@ def _row(reply: Reply, key: str, event: str, door: str, now: float) -> Outgoing:
 
 
 def _action(reply: Reply) -> tuple[str, dict[str, Any]]:
-    message: list[dict[str, Any]] = [{"type": s.type, "data": dict(s.data)} for s in reply.segments]
+    message: list[dict[str, Any]] = [_segment(segment) for segment in reply.segments]
     if reply.quote:
         message.insert(0, {"type": "reply", "data": {"id": reply.quote}})
     group = session_peer(reply.session) if side_of(reply.session) == "group" else None
     if reply.to == "group" and group is not None:
         return "send_group_msg", {"group_id": group, "message": message}
+    if group is not None and reply.user_id is None:
+        # The group's own number is also some person's number: nobody may get this by accident.
+        raise CallError("私聊回复没有收件人", code="no_addressee")
     params: dict[str, Any] = {"user_id": reply.user_id or session_peer(reply.session), "message": message}
     if group is not None:
         params["group_id"] = group
     return "send_private_msg", params
+
+
+def _segment(segment: Segment) -> dict[str, Any]:
+    data = dict(segment.data)
+    if segment.type == "text":
+        # A model's stream may be cut inside a surrogate pair: halves that meet are joined, one alone cannot be sent.
+        data["text"] = str(data.get("text", "")).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return {"type": segment.type, "data": data}
 
 
 def session_peer(session: str) -> str:

@@ -124,7 +124,7 @@ class Sender:
         return channel
 
     def _too_old(self, row: Outgoing) -> bool:
-        return self._left(row) <= 0
+        return self._left(row) < 0
 
     def _left(self, row: Outgoing) -> float:
         ages = self._settings().max_age

@@ -51,6 +51,8 @@ class Lane:
 
     async def close(self) -> None:
         """Cancel what runs and waits."""
+        for _, future in self._jobs:
+            future.cancel()
         self._jobs.clear()
         tasks = [task for task in (self._worker, *self._loose) if task is not None]
         for task in tasks:

@@ -95,6 +95,11 @@ class Reply:
     source: ReplySource = "command"
     on_failed: str | None = None
 
+    def __repr__(self) -> str:
+        """Of a hidden reply only the addressee: a log or a careless tool must not show its text."""
+        said = "<hidden>" if self.hidden else self.text
+        return f"Reply({self.session!r}, {said!r}, to={self.to!r}, user_id={self.user_id!r}, source={self.source!r})"
+
     @property
     def text(self) -> str:
         """The text segments joined; other segments shown as ``[type]``."""
@@ -109,7 +114,7 @@ class Private:
     group; ``refused`` is said in the group when the private message could not be delivered.
     """
 
-    text: str
+    text: str = field(repr=False)
     notice: str | None = None
     refused: str | None = None
 

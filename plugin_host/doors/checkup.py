@@ -97,13 +97,17 @@ def _plugins(folder: Path, settings: Settings, words: Words) -> Iterator[Finding
 
 def blocking_calls(name: str, file: Path, words: Words) -> Iterator[Finding]:
     """A warning for each ``time.sleep`` inside a coroutine: it stops the whole bot and nothing can interrupt it."""
-    sources = [file] if file.is_file() else sorted(file.rglob("*.py"))
+    sources = [file] if file.suffix == ".py" else sorted(file.rglob("*.py"))
     for source in sources:
-        for line in _sleeps(ast.parse(source.read_text(encoding="utf-8-sig"))):
+        for line in _sleeps(source):
             yield Finding("plugin", name, True, words["sleep"], words["sleep_fix"], str(source), line)
 
 
-def _sleeps(tree: ast.AST) -> Iterator[int]:
+def _sleeps(source: Path) -> Iterator[int]:
+    try:
+        tree = ast.parse(source.read_bytes())
+    except (SyntaxError, ValueError):  # beside the plugin's modules a package may hold templates and the like
+        return
     for function in ast.walk(tree):
         if isinstance(function, ast.AsyncFunctionDef):
             for node in ast.walk(function):

@@ -23,15 +23,15 @@ def findings_table(findings: Sequence[Finding], language: str) -> None:
     table = Table(*HEADS[language])
     for finding in findings:
         table.add_row("✔" if finding.ok else "✘", finding.what, finding.name, finding.message)
-    console = Console()
+    console = _console()
     console.print(table)
     for finding in findings:
         # Below the table and unwrapped: a path that is cut off helps nobody.
         if finding.fix or not finding.ok:
             where = f"{finding.file}:{finding.line}" if finding.line else finding.file
-            console.print(f"{finding.name}: {where} {finding.message}", soft_wrap=True, markup=False, highlight=False)
+            console.print(f"{finding.name}: {where} {finding.message}", soft_wrap=True)
             if finding.fix:
-                console.print(f"  → {finding.fix}", soft_wrap=True, markup=False, highlight=False)
+                console.print(f"  → {finding.fix}", soft_wrap=True)
     failed = sum(not finding.ok for finding in findings)
     console.print(SUMMARY[language].format(n=failed) if failed else ALL_WELL[language])
 
@@ -45,4 +45,9 @@ def tools_table(tools: Sequence[dict[str, Any]]) -> None:
         table.add_row(
             tool["name"], tool["group"], source, "开" if tool["default_on"] else "关", str(tool["privilege"]), flags
         )
-    Console().print(table)
+    _console().print(table)
+
+
+def _console() -> Console:
+    """What plugins and people write is text: ``list[str]`` is no markup and ``:x:`` no picture."""
+    return Console(markup=False, emoji=False, highlight=False)

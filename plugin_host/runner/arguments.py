@@ -10,8 +10,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from plugin_host.calls import ToolCall, Verdict
+from plugin_host.runner.execution import failed
 from plugin_host.textcalls import repair
 from plugin_host.tools import Tool
+from plugin_host.watch.daemon import Interrupted
 
 SIZE_LIMIT = 64 * 1024
 
@@ -49,9 +51,20 @@ def _from_text(text: str) -> tuple[Any, Verdict]:
     if not text.strip():
         return {}, "clean"
     try:
-        return json.loads(text), "clean"
+        return _storable(json.loads(text)), "clean"
     except (ValueError, RecursionError):
-        return repair(text)
+        value, verdict = repair(text)
+        return _storable(value), verdict
+
+
+def _storable(value: Any) -> Any:
+    """The value without half characters: JSON can spell a lone surrogate, which neither store nor chat can take."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.loads(text.encode(errors="replace"))
+    return value
 
 
 def _typed(value: Mapping[str, Any], tool: Tool) -> dict[str, Any] | Refused:
@@ -63,6 +76,9 @@ def _typed(value: Mapping[str, Any], tool: Tool) -> dict[str, Any] | Refused:
         first = error.errors()[0]
         path = ".".join(str(step) for step in first["loc"]) or "参数"
         return Refused("invalid_arguments", f"参数错误：{path} 不合要求（{first['msg']}）")
+    except (Exception, Interrupted) as error:  # a validator of the plugin's own is plugin code like its function
+        ran = failed(error, tool.name, tool.source.id)
+        return Refused(ran.error_code, ran.sentence)
     return dict(value)
 
 

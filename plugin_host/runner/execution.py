@@ -12,7 +12,7 @@ from typing import Any
 from loguru import logger
 
 from plugin_host.calls import Status
-from plugin_host.errors import CallError, PermissionDeniedError, UnitOverrunError
+from plugin_host.errors import CallError, HostError, PermissionDeniedError, UnitOverrunError
 from plugin_host.watch.daemon import AbandonedError, Interrupted, run_in_daemon
 
 GRACE = 0.2
@@ -28,7 +28,6 @@ class Ran:
     error_code: str = ""
     sentence: str = ""
     abandoned: bool = False
-    interrupted: bool = False
 
     @property
     def ok(self) -> bool:
@@ -68,10 +67,13 @@ async def execute(
 
 
 async def _call(function: Callable[..., Any], arguments: Mapping[str, Any], limit: float, name: str) -> Any:
-    if inspect.iscoroutinefunction(function):
-        return await function(**arguments)
-    value = await run_in_daemon(lambda: function(**arguments), limit=limit, name=name)
-    return await value if inspect.isawaitable(value) else value
+    try:
+        if inspect.iscoroutinefunction(function):
+            return await function(**arguments)
+        value = await run_in_daemon(lambda: function(**arguments), limit=limit, name=name)
+        return await value if inspect.isawaitable(value) else value
+    except SystemExit as error:  # out of a task it would end the whole event loop
+        raise HostError(f"tried to end the program (SystemExit: {error})") from error
 
 
 async def _give_up(task: asyncio.Future[Any], status: Status, limit: float, name: str, started: float) -> Ran:
@@ -81,13 +83,13 @@ async def _give_up(task: asyncio.Future[Any], status: Status, limit: float, name
     if not task.done():
         task.add_done_callback(_forget)
         logger.error("{} swallowed its cancellation after {:g} s and is abandoned", name, limit)
-        sentence = f"{name} 没有在 {limit:g} 秒内结束，也停不下来；它是否生效不清楚"
+        sentence = f"{name} 没有在 {_seconds(limit)} 秒内结束，也停不下来；它是否生效不清楚"
         return Ran("unknown_outcome", ms, error_code="abandoned", sentence=sentence, abandoned=True)
     if not task.cancelled():
         task.exception()
     if status == "cancelled":
         return Ran("cancelled", ms, error_code="cancelled", sentence=f"{name} 已被停止")
-    return Ran("timeout", ms, error_code="timeout", sentence=f"{name} 超过 {limit:g} 秒没有结果，已停止")
+    return Ran("timeout", ms, error_code="timeout", sentence=f"{name} 超过 {_seconds(limit)} 秒没有结果，已停止")
 
 
 def _ended(task: asyncio.Future[Any], limit: float, name: str, plugin: str, ms: float) -> Ran:
@@ -96,7 +98,7 @@ def _ended(task: asyncio.Future[Any], limit: float, name: str, plugin: str, ms: 
         return Ran("ok", ms, task.result())
     if isinstance(error, AbandonedError):
         logger.error("plugin {}: {}", plugin, error)
-        sentence = f"{name} 没有在 {limit:g} 秒内返回；它是否生效不清楚"
+        sentence = f"{name} 没有在 {_seconds(limit)} 秒内返回；它是否生效不清楚"
         return Ran("unknown_outcome", ms, error_code="abandoned", sentence=sentence, abandoned=not error.ended)
     return failed(error, name, plugin, ms)
 
@@ -108,7 +110,7 @@ def failed(error: BaseException, name: str, plugin: str, ms: float = 0.0) -> Ran
     if isinstance(error, CallError):
         return Ran("error", ms, error_code=error.code, sentence=str(error))
     if isinstance(error, Interrupted):
-        return Ran("error", ms, error_code="interrupted", sentence=f"{name} 占住了程序，已被打断", interrupted=True)
+        return Ran("error", ms, error_code="interrupted", sentence=f"{name} 占住了程序，已被打断")
     if isinstance(error, UnitOverrunError):
         logger.error("plugin {}: {}", plugin, error)
         return Ran("error", ms, error_code="unit_overrun", sentence=f"{name} 写数据太久，已撤销")
@@ -116,6 +118,11 @@ def failed(error: BaseException, name: str, plugin: str, ms: float = 0.0) -> Ran
         return Ran("cancelled", ms, error_code="cancelled", sentence=f"{name} 已被停止")
     logger.opt(exception=error).error("plugin {} failed in {}", plugin, name)
     return Ran("error", ms, error_code="failed", sentence=f"{name} 执行失败（详情见日志）")
+
+
+def _seconds(limit: float) -> str:
+    """What is left of a deadline, as a person reads it: 299.998 is 300."""
+    return f"{round(limit, 2):g}"
 
 
 def _forget(task: asyncio.Future[Any]) -> None:

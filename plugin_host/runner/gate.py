@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,9 @@ from plugin_host.registry import Registry
 from plugin_host.runner.arguments import Refused, parsed_arguments
 from plugin_host.runner.usage import MinuteUse
 from plugin_host.tools import Tool
+
+FAILURES = 2
+LAST_FAILURE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,9 @@ class Gate:
         flags = ready.tool.annotations
         if former and former[-1].ok and flags.idempotent and not flags.random:
             return former[-1]
-        if len(former) >= 2 and not any(result.ok for result in former[-2:]):
-            return former[-1]
-        return None
+        return former[-1] if failures(former) >= FAILURES else None
+
+
+def failures(results: Sequence[ToolResult]) -> int:
+    """How many results at the end are failures."""
+    return sum(1 for _ in itertools.takewhile(lambda result: not result.ok, reversed(results)))

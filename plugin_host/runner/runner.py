@@ -18,7 +18,7 @@ from plugin_host.registry import Registry
 from plugin_host.runner.arguments import Refused
 from plugin_host.runner.call_log import CallLog
 from plugin_host.runner.execution import Ran, execute, failed
-from plugin_host.runner.gate import Gate, Ready
+from plugin_host.runner.gate import LAST_FAILURE, Gate, Ready, failures
 from plugin_host.runner.strikes import Strikes
 from plugin_host.runner.truncation import shortened
 from plugin_host.store import Database
@@ -26,6 +26,7 @@ from plugin_host.store.journal import AppendEntries, Entry
 from plugin_host.store.originals import keep_original
 from plugin_host.units import Settled, Unit
 from plugin_host.values import Change
+from plugin_host.watch.daemon import Interrupted
 
 CommitUnit = Callable[[Unit, CallContext], Awaitable[Any]]
 Finished = Callable[[ToolCall, ToolResult], Awaitable[None]]
@@ -118,7 +119,7 @@ class Runner:
         unit.settle = lambda said: self._settle(ready, inner, ran, said, unit)
         try:
             result: ToolResult = await self._commit(unit, ctx)
-        except Exception as error:
+        except (Exception, Interrupted) as error:
             result = await self._undone(ready, inner, entries, failed(error, tool.name, tool.source.id, ran.ms))
         return result
 
@@ -135,15 +136,13 @@ class Runner:
 
     async def _execute(self, ready: Ready, inner: CallContext) -> Ran:
         tool = ready.tool
-        arguments = dict(ready.arguments)
-        if tool.arguments_model is not None:
-            model = tool.arguments_model.model_validate(arguments)
-            arguments = {name: getattr(model, name) for name in type(model).model_fields}
-        if tool.context_parameter:
-            arguments[tool.context_parameter] = inner
+        try:
+            given = _given(ready, inner)
+        except (Exception, Interrupted) as error:
+            return failed(error, tool.name, tool.source.id)
         ran = await execute(
             tool.function,
-            arguments,
+            given,
             limit=max(0.0, inner.deadline - self._clock.monotonic()),
             cancel=inner.cancel,
             name=tool.name,
@@ -188,19 +187,22 @@ class Runner:
         return result
 
     async def _refuse(self, call: ToolCall, ctx: CallContext, step: int, refused: Refused) -> ToolResult:
+        # Apart from what ran: a refusal is judged anew each time, for a switch or a right may have changed.
+        former = ctx.calls.results.setdefault(f"refused {call.identity}", [])
         result = ToolResult(
             call_id=call.id,
             name=call.name,
             status="denied" if refused.denied else "error",
             content=(Part("text", refused.sentence),),
             error_code=refused.code,
+            end_turn=len(former) + 1 >= LAST_FAILURE,
         )
-        ctx.calls.results.setdefault(call.identity, []).append(result)
+        former.append(result)
         return await self._record(call, ctx, step, result)
 
     async def _reuse(self, ready: Ready, ctx: CallContext, known: ToolResult) -> ToolResult:
         former = ctx.calls.results.setdefault(ready.call.identity, [])
-        result = replace(known, call_id=ready.call.id, ms=0.0, end_turn=not known.ok and len(former) >= 4)
+        result = replace(known, call_id=ready.call.id, ms=0.0, end_turn=failures(former) + 1 >= LAST_FAILURE)
         former.append(result)
         return await self._record(ready.call, ctx, ready.step, result, kind="tool_call_reused")
 
@@ -211,6 +213,18 @@ class Runner:
         entries = [self._log.requested(call, ctx), self._log.ended(call, result, ctx, kind)]
         await self._commit(Unit(ctx.session, ctx.door, ctx.turn, step, entries=entries), ctx)
         return result
+
+
+def _given(ready: Ready, inner: CallContext) -> dict[str, Any]:
+    """The arguments as the function takes them: Python types, and the context where it asks for one."""
+    tool = ready.tool
+    given = dict(ready.arguments)
+    if tool.arguments_model is not None:
+        model = tool.arguments_model.model_validate(given)
+        given = {name: getattr(model, name) for name in type(model).model_fields}
+    if tool.context_parameter:
+        given[tool.context_parameter] = inner
+    return given
 
 
 def calls_of(parsed: textcalls.Parsed, ctx: CallContext) -> list[ToolCall]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from plugin_host.store.encoding import encode_body
 from plugin_host.store.journal import Entry, write_entries
 from plugin_host.store.tables import events
-from plugin_host.store.tx import Prepared, Tx
+from plugin_host.store.tx import Prepared, Tx, purge
 from plugin_host.values import Event
 
 KEY_LIFE = 48 * 3600.0
@@ -32,7 +32,7 @@ _OPEN = Prepared(
     .where(events.c.state == bindparam("s"))
     .order_by(events.c.seq)
 )
-_PURGE = Prepared(delete(events).where(events.c.accepted < bindparam("t"), events.c.state != bindparam("s")))
+_PURGE = purge(events.c.seq, events.c.accepted < bindparam("t"), events.c.state != bindparam("s"))
 
 OPEN, DONE, FAILED = "open", "done", "failed"
 
@@ -91,9 +91,9 @@ def open_events(tx: Tx) -> list[OpenEvent]:
     return [OpenEvent(msgspec.json.decode(body, type=Event), attempts, accepted) for body, attempts, accepted in rows]
 
 
-def purge_events(tx: Tx, now: float) -> None:
-    """Forget the keys of ended events after 48 h."""
-    tx.count(_PURGE, {"t": now - KEY_LIFE, "s": OPEN})
+def purge_events(tx: Tx, now: float) -> int:
+    """Forget the keys of ended events after 48 h, a bounded number at once; returns how many."""
+    return tx.count(_PURGE, {"t": now - KEY_LIFE, "s": OPEN})
 
 
 def _about(row: Accepting) -> dict[str, Any]:

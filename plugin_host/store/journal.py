@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import bindparam, case, delete, func, insert, select
+from sqlalchemy import bindparam, case, func, insert, select
 
 from plugin_host.store.tables import journal
-from plugin_host.store.tx import Prepared, Tx
+from plugin_host.store.tx import Prepared, Tx, purge
 
 TERMINAL = ("tool_call_completed", "tool_call_failed", "tool_call_refused", "tool_call_reused")
 STARTED = "tool_call_started"
@@ -25,7 +25,7 @@ _STEPS = Prepared(
     .where(journal.c.turn == bindparam("t"))
     .order_by(journal.c.seq)
 )
-_PURGE = Prepared(delete(journal).where(journal.c.time < bindparam("before")))
+_PURGE = purge(journal.c.seq, journal.c.time < bindparam("before"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,9 @@ def steps_of(tx: Tx, turn: str) -> tuple[bool, list[tuple[str, str]]]:
     return found, list(started.items())
 
 
-def purge_journal(tx: Tx, before: float) -> None:
-    """Forget lines older than ``before``."""
-    tx.count(_PURGE, {"before": before})
+def purge_journal(tx: Tx, before: float) -> int:
+    """Forget lines older than ``before``, a bounded number at once; returns how many."""
+    return tx.count(_PURGE, {"before": before})
 
 
 def _values(entry: Entry) -> dict[str, Any]:

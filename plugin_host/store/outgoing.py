@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
-from sqlalchemy import bindparam, case, delete, insert, or_, select, update
+from sqlalchemy import bindparam, case, insert, or_, select, update
 
 from plugin_host.store.encoding import encode_body
 from plugin_host.store.journal import Entry, write_entries
 from plugin_host.store.tables import outbox
-from plugin_host.store.tx import Prepared, Tx
+from plugin_host.store.tx import Prepared, Tx, purge
 from plugin_host.values import Action, ReplySource
 
 RowState = Literal["waiting", "sending", "sent", "failed", "unknown", "expired"]
@@ -40,9 +40,9 @@ _IN_STATE = Prepared(
     .order_by(outbox.c.seq)
 )
 _OF_EVENT = Prepared(select(outbox.c.seq).where(outbox.c.event == bindparam("k")).limit(1))
-_PURGE_SENT = Prepared(delete(outbox).where(outbox.c.state == "sent", outbox.c.ended < bindparam("t")))
+_PURGE_SENT = purge(outbox.c.seq, outbox.c.state == "sent", outbox.c.ended < bindparam("t"))
 _ended = or_(*(outbox.c.state == state for state in ("failed", "unknown", "expired")))
-_PURGE = Prepared(delete(outbox).where(_ended, outbox.c.ended < bindparam("t")))
+_PURGE = purge(outbox.c.seq, _ended, outbox.c.ended < bindparam("t"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +111,9 @@ def has_rows(tx: Tx, event: str) -> bool:
     return bool(tx.run(_OF_EVENT, {"k": event}))
 
 
-def purge_outbox(tx: Tx, now: float) -> None:
-    """Forget rows 7 days after they were sent, 30 days after they ended otherwise."""
-    tx.count(_PURGE_SENT, {"t": now - SENT_LIFE})
-    tx.count(_PURGE, {"t": now - OTHER_LIFE})
+def purge_outbox(tx: Tx, now: float) -> int:
+    """Forget rows 7 days after they were sent, 30 days after they ended otherwise; bounded, returns how many."""
+    return tx.count(_PURGE_SENT, {"t": now - SENT_LIFE}) + tx.count(_PURGE, {"t": now - OTHER_LIFE})
 
 
 def _values(row: Outgoing) -> dict[str, Any]:

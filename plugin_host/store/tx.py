@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from typing import Any, Protocol
 
-from sqlalchemy import Connection, CursorResult, Executable
+from sqlalchemy import Column, ColumnElement, Connection, CursorResult, Executable, delete, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import ClauseElement
+
+PURGE_LIMIT = 5_000
 
 
 class Prepared:
@@ -74,6 +76,11 @@ class Tx:
     def driver(self, sql: str) -> None:
         """Run a parameterless driver statement (savepoints, pragmas)."""
         self._cursor.execute(sql)
+
+
+def purge(key: Column[Any], *conditions: ColumnElement[bool]) -> Prepared:
+    """Delete a bounded number of a table's rows; a unit that deleted all at once might hold the writer too long."""
+    return Prepared(delete(key.table).where(key.in_(select(key).where(*conditions).limit(PURGE_LIMIT))))
 
 
 class Append(Protocol):

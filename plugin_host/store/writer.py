@@ -147,9 +147,9 @@ class Writer:
                 self._watch.end()
             if self._watch.fired:
                 raise Interrupted
-        except (Exception, Interrupted) as error:
+        except BaseException as error:
             self._watch.end()  # once more: the interrupt may have surfaced inside the first
-            failure = Interrupted() if self._watch.fired else error
+            failure = Interrupted() if self._watch.fired else _contained(error, job.owner)
             if not tx.open:
                 # SQLite ends the whole transaction when it interrupts a write.
                 raise failure from error
@@ -181,6 +181,13 @@ def _append_all(tx: Tx, batch: list[Job]) -> list[tuple[Job, Any]]:
     for append, jobs in groups.values():
         results.extend(zip(jobs, append.apply(tx, [job.payload for job in jobs]), strict=True))
     return results
+
+
+def _contained(error: BaseException, owner: str) -> BaseException:
+    """What would end the thread or whoever waits (SystemExit, a stray CancelledError) ends its unit only."""
+    if isinstance(error, Exception | Interrupted):
+        return error
+    return StoreError(f"unit of {owner} raised {type(error).__name__}: {error}")
 
 
 def _as_store_error(error: BaseException, owner: str) -> BaseException:

@@ -15,16 +15,17 @@ from plugin_host.calls import ToolCall, ToolResult
 from plugin_host.clock import Clock
 from plugin_host.config.settings import Settings
 from plugin_host.context import CallContext
-from plugin_host.conversation import CallMade, Chunk, Finished, Message, ModelRequest, TextDelta
+from plugin_host.conversation import CallMade, Chunk, Finished, ModelRequest, TextDelta
 from plugin_host.home import Home
 from plugin_host.host import Host
+from plugin_host.loading.catalogue import Catalogue
 from plugin_host.models import ModelChain
 from plugin_host.registry import Contribution
 from plugin_host.store import Database
 from plugin_host.store.journal import AppendEntries, Entry, Line, read_lines
 from plugin_host.tools import Source
-from plugin_host.units import Unit
 from plugin_host.values import Action, Event, Outcome, Role, Segment, Sender
+from tests.kit.plugin_home import NO_BUILTIN
 
 DOOR = "QQ:1"
 LIMIT = 10.0
@@ -35,7 +36,7 @@ class MovedClock(Clock):
 
     def __init__(self, *, frozen: bool = False) -> None:
         self.ahead = 0.0
-        self._now, self._monotonic = (super().now(), super().monotonic()) if frozen else (None, None)
+        self._now, self._monotonic = (1_800_000_000.0, 1_000.0) if frozen else (None, None)
 
     def now(self) -> float:
         return (super().now() if self._now is None else self._now) + self.ahead
@@ -126,11 +127,14 @@ class HostRoom:
         self.folder = folder
         for name, text in (plugins or {}).items():
             self.write(name, text)
-        own = {"disabled": [] if builtin else BUILTIN, **settings.pop("plugins_settings", {})}
-        self.settings = Settings.model_validate({"masters": ["9001"], "plugins": own, **settings})
+        self.settings = Settings.model_validate({"masters": ["9001"], **settings})
         self.home = Home(folder, self.settings)
         chain = ModelChain([(model, mode)]) if model is not None else None
         self.host = Host(self.home, self.settings, models=chain, core=core, clock=clock)
+        if not builtin:
+            loader = self.host.plugins.loader
+            # The built-in plugins would be imported anew for every host: most of the time of a test.
+            loader._catalogue = Catalogue(self.settings.plugins, loader.home, NO_BUILTIN)
         self.channel = Capture()
         self._numbers = itertools.count(1)
 
@@ -211,7 +215,11 @@ class HostRoom:
         return [line for line in lines if not kinds or line.entry.type in kinds]
 
 
-BUILTIN = ["ai", "bot", "dice", "help", "luck", "scheduling"]
+async def until(condition: Callable[[], object], timeout: float = LIMIT) -> None:
+    """Wait until ``condition`` holds; raises TimeoutError. For what nothing announces."""
+    async with asyncio.timeout(timeout):
+        while not condition():  # noqa: ASYNC110 - see above
+            await asyncio.sleep(0.005)
 
 
 class Store:
@@ -242,12 +250,6 @@ async def rows(database: Database, sql: str) -> list[tuple[Any, ...]]:
     """What a query finds in a store."""
 
     def query(tx: Any) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in tx.connection.exec_driver_sql(sql).fetchall()]
+        return [tuple(row) for row in tx._connection.exec_driver_sql(sql).fetchall()]
 
     return await database.read(query)
-
-
-__all__ = [
-    "DOOR", "Capture", "HostRoom", "Message", "MovedClock", "ScriptedModel", "Store", "Unit", "native", "rows",
-    "text_of",
-]  # fmt: skip

@@ -86,6 +86,10 @@ def test_a_private_message_without_an_addressee_never_goes_to_the_person_with_th
         rows(group("秘密", to="private", hidden=True))
 
 
+def test_half_characters_are_joined_or_replaced() -> None:
+    assert texts(rows(group("半\ud83d\ude00好\ud83d"), group("😀"))) == ["半😀好\ufffd", "😀"]
+
+
 def test_other_segments_leave_as_they_are() -> None:
     said = (Segment("at", {"qq": "1001"}), Segment.text("看"), Segment("image", {"file": "a.png"}))
     (row,) = rows(Reply("group:100", said))
@@ -93,7 +97,8 @@ def test_other_segments_leave_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("session", "peer"), [("group:100", "100"), ("private:7", "7"), ("discord/group:3", "3"), ("discord/private:4", "4")]
+    ("session", "peer"),
+    [("group:100", "100"), ("private:7", "7"), ("discord/group:3", "3"), ("discord/private:4", "4")],
 )
 def test_the_peer_of_a_session(session: str, peer: str) -> None:
     assert session_peer(session) == peer
