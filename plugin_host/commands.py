@@ -45,7 +45,6 @@ class Command:
     level: int = 0
     glued: bool = False
     always: bool = False
-    outside: bool = False
     timeout: float | None = None
     context_parameter: str | None = None
     text_parameter: str | None = None

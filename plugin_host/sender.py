@@ -52,8 +52,10 @@ class Sender:
 
     def late(self, key: str, outcome: Outcome) -> None:
         """The answer to a row that already reads unknown: it makes it sent or failed after all."""
+        if outcome.status == "unknown":
+            return
         row = self._unknown.pop(key, None)
-        if row is not None and outcome.status != "unknown":
+        if row is not None:
             state: RowState = outcome.status
             ended = Ended(row, state, self._clock.now(), outcome.error, (send_entry(row, state, self._clock.now()),))
             self._database.append_later(self._ending, ended)

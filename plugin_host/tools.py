@@ -64,7 +64,8 @@ class Tool:
     """One tool as registered. Immutable; a variant is a copy.
 
     ``outside``: the call has an effect outside its own unit of work (network, core, files), so that its start is
-    committed before it runs. ``session_types`` and ``platforms`` (empty = all) say where it exists.
+    committed before it runs. ``session_types`` and ``platforms`` (empty = all) say where it exists. ``follow_up``
+    False: after a round of nothing but such calls the turn ends, the model is not asked again.
     """
 
     name: str

@@ -43,7 +43,7 @@ def test_the_table_of_the_guide_is_the_facade() -> None:
 
 
 def test_every_hook_is_tested_by_name() -> None:
-    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "plugin_host").glob("test_*.py"))
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "plugin_host").rglob("test_*.py"))
     names = {hook.partition("(")[0] for hook in specified()}
     untested = {name for name in names if not re.search(rf"def test_\w*{name}", tests)}
     assert untested == set()

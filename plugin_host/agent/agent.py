@@ -220,7 +220,9 @@ class Agent:
     def _judge(self, turn: Turn, results: list[ToolResult]) -> Ending | None:
         if turn.ctx.cancel.is_set():
             return Ending("stopped_by_user")
-        if any(result.end_turn for result in results):
+        if all(result.ok and result.end_turn for result in results):
+            return Ending("completed")
+        if any(result.end_turn and not result.ok for result in results):
             return Ending("budget", "同一个工具调用反复失败，先到这里。", "repeated")
         turn.errors = 0 if any(result.ok for result in results) else turn.errors + len(results)
         return self._over_budget(turn)

@@ -165,6 +165,8 @@ class Runner:
             ms=ran.ms,
             trust="untrusted" if ready.tool.annotations.open_world else "trusted",
             delivered=bool(replies or unit.effects.replies),
+            end_turn=ran.ok and not ready.tool.follow_up,
+            structured=said if ran.ok and isinstance(said, dict | list) else None,
         )
         if isinstance(said, ToolResult):
             # A tool that ran another one hands its result on: status, trust and original stay those of the inner call.

@@ -14,7 +14,7 @@ from plugin_host.registry import Contribution, Registry
 from plugin_host.tools import Source
 from tests.kit.plugin_home import PluginHome, report_of
 
-BROKEN = Path(__file__).parents[1] / "broken_plugins"
+BROKEN = Path(__file__).parents[2] / "broken_plugins"
 EXPECTED = {
     "bad_syntax": ({6}, "语法错误"),
     "duplicate_tool": ({6}, "工具名 todays_luck 重复：duplicate_tool、luck 都想用"),

@@ -18,7 +18,7 @@ from plugin_host.config.load import settings_of
 from plugin_host.config.reference import main, reference
 from plugin_host.config.sample import sample
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLE = re.compile(r"^(\s*)#(?=[^\s#]|  )")
 
 
