@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Scope = Literal["session", "person", "bot"]
 NAME_LIMIT = 128
+NOTE_LIMIT = 50
+KIND_LIMIT = 48
 DELETED: Any = object()
 
 
@@ -131,8 +133,9 @@ class CallContext:
         return self.service("dice").roll(self, expression)
 
     def note(self, kind: str, **payload: Any) -> None:
-        """Add a line to the journal; it is written together with this call's own."""
-        self.effects.notes.append((kind, payload))
+        """Add a line to the journal, written together with this call's own; at most 50 a call, long ones are cut."""
+        if len(self.effects.notes) < NOTE_LIMIT:
+            self.effects.notes.append((kind[:KIND_LIMIT], payload))
 
     def say(self, text: str) -> None:
         """Say a line in this session; it leaves together with this call's own answer."""

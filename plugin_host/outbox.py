@@ -15,17 +15,27 @@ CUT_MARK = "……（过长，已截断）"
 
 
 def rows_of(
-    replies: list[Reply], *, event: str, step: int, door: str, now: float, segments: int = 10
+    replies: list[Reply], *, session: str, event: str, step: int, door: str, now: float, segments: int = 10
 ) -> list[Outgoing]:
-    """Split replies into rows with the keys ``<event>:<step>:<n>``; at most ``segments`` rows per reply.
+    """Split replies into rows with the keys ``<event>:<step>:<n>``; at most ``segments`` rows in all.
 
-    Raises CallError for a private reply out of a group that names nobody.
+    Raises CallError for a reply to another session than ``session``, a private reply out of a group that names nobody,
+    and a hidden reply that everybody would see.
     """
-    rows: list[Outgoing] = []
-    for reply in replies:
-        for part in _parts(reply, segments):
-            rows.append(_row(part, f"{event}:{step}:{len(rows)}", event, door, now))
-    return rows
+    parts = [part for reply in replies for part in _parts(_checked(reply, session), segments)]
+    if len(parts) > segments:
+        left = Segment.text(f"（还有 {len(parts) - segments + 1} 条没有发出：一次最多 {segments} 条）")
+        note = Reply(session, (left,), side_of(session), source=parts[-1].source)
+        parts = [*parts[: segments - 1], note]
+    return [_row(part, f"{event}:{step}:{number}", event, door, now) for number, part in enumerate(parts)]
+
+
+def _checked(reply: Reply, session: str) -> Reply:
+    if reply.session != session:
+        raise CallError(f"回复只能发到当前会话 {session}；发到别处用 host.post", code="other_session")
+    if reply.hidden and reply.to == "group":
+        raise CallError("隐藏的回复只能私下发送", code="hidden_in_group")
+    return reply
 
 
 def _parts(reply: Reply, limit: int) -> list[Reply]:

@@ -111,4 +111,6 @@ def _tell(tx: Tx, event: Event, text: str, now: float) -> None:
     said = (Segment.text(text),)
     reply = Reply(event.session, said, side_of(event.session), event.user_id, source="notice")
     # Step "recovery": the numbers belong to the run that was cut off.
-    queue_rows(tx, rows_of([reply], event=f"{event.key}:recovery", step=0, door=event.door, now=now))
+    queue_rows(
+        tx, rows_of([reply], session=event.session, event=f"{event.key}:recovery", step=0, door=event.door, now=now)
+    )

@@ -15,7 +15,7 @@ TERMINAL = "terminal:"
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A session's switches: ``level`` 1 = allowed to use AI, ``ai`` = it answers, ``bot`` = commands answer."""
+    """A session's switches: ``level`` 1 = allowed to use AI, ``ai`` = it answers, ``bot`` = anything answers at all."""
 
     level: int
     ai: bool
@@ -53,7 +53,7 @@ Intent = Literal["turn", "record", "nothing"]
 
 def intent_of(event: Event, standing: Standing) -> Intent:
     """What a message that is no command asks for: an AI turn, a place in the history, or nothing."""
-    if event.kind != "message" or standing.level < 1 or not standing.ai:
+    if event.kind != "message" or standing.level < 1 or not standing.ai or not standing.bot:
         return "nothing"
     return "turn" if event.addressed and event.text.strip() else "record"
 

@@ -115,7 +115,15 @@ class Units:
         if unit.messages:
             add_messages(tx, unit.session, unit.event, unit.messages, now)
             trim_history(tx, unit.session)
-        rows = rows_of(replies, event=unit.event, step=unit.step, door=unit.door, now=now, segments=self._segments())
+        rows = rows_of(
+            replies,
+            session=unit.session,
+            event=unit.event,
+            step=unit.step,
+            door=unit.door,
+            now=now,
+            segments=self._segments(),
+        )
         queued = queue_rows(tx, rows)
         if unit.done:
             end_events(tx, unit.done, now)

@@ -168,6 +168,45 @@ async def test_messages_for_a_busy_turn_are_taken_before_its_next_round(tmp_path
     assert "第二个问题" in str(model.requests[1])
 
 
+WHO = """
+from plugin_host import CallContext, hookimpl
+
+
+async def who_asks(ctx: CallContext) -> str:
+    \"\"\"Who asks.\"\"\"
+    return f"user={ctx.user_id} role={ctx.role} level={ctx.level}"
+
+
+@hookimpl
+def register_tools(register):
+    register(who_asks)
+"""
+
+
+async def test_nobody_in_a_merged_turn_borrows_the_rights_or_the_name_of_another(tmp_path: Path) -> None:
+    async with ProtocolEnd() as end, ModelServer() as model:
+        stall = asyncio.Event()
+        ask = Answer(calls=[("who_asks", {})])
+        model.script([Answer(calls=[("who_asks", {})], stall=stall), ask, Answer(text="好了。")])
+        home = tmp_path / "home"
+        (home / "plugins").mkdir(parents=True)
+        (home / "plugins" / "who.py").write_text(WHO, encoding="utf-8")
+        async with Bot(home, config(end, model)) as bot:
+            await switch_on(end)
+            await end.group_message(GROUP, MASTER, [at(end.self_id), text(" 我是谁")])
+            async with asyncio.timeout(10):
+                await model.asked.wait()
+            await end.group_message(GROUP, PLAYER, [at(end.self_id), text(" 我呢")])
+            await end.group_message(GROUP, PLAYER, ".r d6 排在后面")
+            await end.wait_sent(1, predicate=lambda call: "排在后面" in call.text)
+            stall.set()
+            await end.wait_sent(1, predicate=lambda call: call.text == "好了。")
+            await bot.stop()
+    asked = [body["messages"][-1]["content"] for body in model.requests[1:]]
+    assert "user=9001 role=member level=100" in str(model.requests[1]["messages"])
+    assert asked[-1] == "user=None role=member level=0"
+
+
 async def test_a_model_that_fails_is_one_neutral_line(tmp_path: Path) -> None:
     async with ProtocolEnd() as end, ModelServer() as model:
         model.script([Answer(status=401, error={"error": {"message": "bad key sk-verysecret"}})])

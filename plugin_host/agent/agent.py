@@ -140,10 +140,11 @@ class Agent:
         for event in turn.session.waiting:
             turn.fresh.append(spoken(event))
             turn.merged.append(event.key)
-            level = level_of(event.user_id, event.sender.role, self._settings())
-            if event.user_id != turn.ctx.user_id and level < turn.ctx.level:
-                # Merged messages: nobody may borrow the rights of whoever began the turn.
-                turn.ctx = replace(turn.ctx, level=level)
+            if event.user_id != turn.ctx.user_id:
+                # Several people in one turn: nobody may borrow the rights of another, nor have things done in the
+                # other's name. It goes on with the least of their rights and without an asker.
+                level = min(turn.ctx.level, level_of(event.user_id, event.sender.role, self._settings()))
+                turn.ctx = replace(turn.ctx, user_id=None, name="", role="member", level=level)
         turn.session.waiting.clear()
 
     async def _ask(self, turn: Turn, number: int) -> Response | None:

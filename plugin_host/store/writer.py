@@ -21,6 +21,7 @@ from plugin_host.watch.watchdog import Watch, Watchdog
 BATCH_LIMIT = 512
 UNIT_LIMIT = 0.25
 PROGRESS_STEPS = 10_000
+SQLITE_TRANSACTION, SQLITE_SAVEPOINT = 22, 32
 
 
 @dataclass(slots=True)
@@ -56,6 +57,7 @@ class Writer:
         self._watch: Watch | None = None
         self._lock = threading.Lock()
         self._closed = False
+        self._working = False
         self.commits = 0
 
     def start(self) -> None:
@@ -78,6 +80,8 @@ class Writer:
 
     def _run(self) -> None:
         with self._engine.connect() as connection:
+            driver: Any = connection.connection.driver_connection
+            driver.set_authorizer(self._authorize)
             self._watch = Watch(threading.get_ident(), self._unit_limit, self._overrun)
             self._watchdog.add(self._watch.check)
             open_ = True
@@ -142,8 +146,10 @@ class Writer:
         try:
             try:
                 self._watch.begin(job.owner)
+                self._working = True
                 value = job.payload(tx)
             finally:
+                self._working = False
                 self._watch.end()
             if self._watch.fired:
                 raise Interrupted
@@ -161,6 +167,11 @@ class Writer:
 
     def _overrun(self, owner: str) -> None:
         logger.error("unit of {} held the writer past {} s and is interrupted", owner, self._unit_limit)
+
+    def _authorize(self, action: int, *_: object) -> int:
+        """A unit must not begin or end a transaction: it would tear the batch of all others."""
+        ends = self._working and action in (SQLITE_TRANSACTION, SQLITE_SAVEPOINT)
+        return sqlite3.SQLITE_DENY if ends else sqlite3.SQLITE_OK
 
     def _overdue(self) -> int:
         return int(self._watch is not None and self._watch.overdue)

@@ -67,6 +67,7 @@ def register_commands(register: Any) -> None:
         ai,
         words=("ai",),
         timeout=600,
+        always=True,
         summary="AI 与工具：.ai help 查看用法",
         help="发送 .ai help 查看你能用的子指令。",
     )

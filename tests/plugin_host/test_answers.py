@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from datetime import date
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from plugin_host.answers import PRIVATE_NOTE, parts_of, replies_of, spoken_by, text_reply
+from plugin_host.answers import ANSWER_LIMIT, PRIVATE_NOTE, parts_of, replies_of, spoken_by, text_reply
 from plugin_host.calls import Part, ToolResult
+from plugin_host.errors import CallError
 from plugin_host.values import Private, Reply, Segment
 from tests.kit.host_room import HostRoom
 from tests.kit.toolroom import context
@@ -72,9 +77,45 @@ def test_what_the_model_gets_of_a_return_value(said: Any, parts: tuple[Part, ...
     assert parts_of(said) == parts
 
 
+@pytest.mark.parametrize("said", [{"roll": Private(SECRET)}, {"roll": [HIDDEN]}, [[1, HIDDEN]]])
+def test_a_private_answer_inside_of_data_is_refused(said: Any) -> None:
+    with pytest.raises(CallError, match="要直接返回") as caught:
+        parts_of(said)
+    assert SECRET not in str(caught.value)
+
+
+class Level(Enum):
+    HARD = "困难"
+
+
 @pytest.mark.parametrize(
-    "said", [Private(SECRET), HIDDEN, [Private(SECRET)], (HIDDEN, "x"), {"roll": Private(SECRET)}, {"roll": [HIDDEN]}]
+    ("said", "data"),
+    [
+        ({"level": Level.HARD, "at": date(2026, 12, 1)}, {"level": "困难", "at": "2026-12-01"}),
+        ({"odds": math.nan}, {"odds": None}),
+        ({3, 1}, [1, 3]),
+    ],
 )
+def test_python_values_become_the_data_they_stand_for(said: Any, data: Any) -> None:
+    [part] = parts_of(said)
+    assert (sorted(part.value) if isinstance(data, list) else part.value) == data
+
+
+@pytest.mark.parametrize("said", [b"\xff", object(), (n for n in (1, 2))])
+def test_what_is_no_data_is_refused_by_its_kind(said: Any) -> None:
+    if isinstance(said, Iterator):
+        assert parts_of(said) == (Part("json", [1, 2]),)
+        return
+    with pytest.raises(CallError, match=type(said).__name__):
+        replies_of(said, GROUP, "command")
+
+
+def test_a_list_of_data_is_data_and_a_list_of_texts_is_bounded() -> None:
+    assert [reply.text for reply in replies_of([1, 2], GROUP, "command")] == ["[1, 2]"]
+    assert len(replies_of(["字"] * (ANSWER_LIMIT + 1), GROUP, "command")) == ANSWER_LIMIT
+
+
+@pytest.mark.parametrize("said", [Private(SECRET), HIDDEN, [Private(SECRET)], (HIDDEN, "x")])
 def test_no_form_of_a_private_answer_shows_its_text_to_the_model(said: Any) -> None:
     assert SECRET not in ToolResult("c", "t", "ok", parts_of(said)).text
 
@@ -111,5 +152,5 @@ async def test_a_value_that_cannot_be_shown_fails_its_call_only(tmp_path: Path) 
         room.offer(rude)
         room.command(rude, "rude")
         result = await room.call("rude")
-        assert (result.status, result.text) == ("error", "rude 执行失败（详情见日志）")
-        assert await room.say(".rude") == [".rude 执行失败（详情见日志）"]
+        assert (result.status, result.text) == ("error", "返回值应为文本、Reply 或 JSON 数据，实际是 dict")
+        assert await room.say(".rude") == ["返回值应为文本、Reply 或 JSON 数据，实际是 dict"]

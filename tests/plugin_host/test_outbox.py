@@ -13,7 +13,8 @@ from plugin_host.values import Reply, Segment
 
 
 def rows(*replies: Reply, segments: int = 10) -> list[Outgoing]:
-    return rows_of(list(replies), event="e", step=3, door="QQ:1", now=7.0, segments=segments)
+    session = replies[0].session
+    return rows_of(list(replies), session=session, event="e", step=3, door="QQ:1", now=7.0, segments=segments)
 
 
 def group(text: str, **fields: Any) -> Reply:
@@ -84,6 +85,23 @@ def test_a_private_message_in_a_private_chat_has_no_group() -> None:
 def test_a_private_message_without_an_addressee_never_goes_to_the_person_with_the_groups_number() -> None:
     with pytest.raises(CallError, match="没有收件人"):
         rows(group("秘密", to="private", hidden=True))
+
+
+def test_a_reply_to_another_session_is_refused() -> None:
+    with pytest.raises(CallError, match="只能发到当前会话 group:100"):
+        rows(group("好"), Reply("group:101", (Segment.text("串门"),)))
+
+
+def test_a_hidden_reply_to_the_group_is_refused() -> None:
+    with pytest.raises(CallError, match="只能私下发送"):
+        rows(group("秘密", hidden=True))
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(3, ["字", "字", "字"]), (4, ["字", "字", "（还有 2 条没有发出：一次最多 3 条）"])]
+)
+def test_all_replies_of_a_unit_together_are_bounded_and_say_so(count: int, said: list[str]) -> None:
+    assert texts(rows(*[group("字")] * count, segments=3)) == said
 
 
 def test_half_characters_are_joined_or_replaced() -> None:

@@ -65,7 +65,7 @@ def event(**fields: Any) -> Event:
         ({"addressed": True}, OFF, "nothing"),
         ({"addressed": True}, Standing(1, False, True), "nothing"),
         ({"addressed": True}, Standing(0, True, True), "nothing"),
-        ({"addressed": True}, Standing(1, True, False), "turn"),
+        ({"addressed": True}, Standing(1, True, False), "nothing"),
         ({"addressed": True, "kind": "notice"}, ON, "nothing"),
         ({"addressed": True, "kind": "internal"}, ON, "nothing"),
     ],

@@ -260,3 +260,11 @@ async def test_a_loop_that_closed_has_nobody_to_tell(store: Database) -> None:
 
     await asyncio.to_thread(write_and_leave)
     assert await all_of(store.unit(put("after"))) == [None]
+
+
+@pytest.mark.parametrize("sql", ["ROLLBACK", "COMMIT", "SAVEPOINT mine"])
+async def test_a_unit_cannot_end_the_transaction_of_the_others(store: Database, sql: str) -> None:
+    evil = store.unit(lambda tx: tx.execute(text(sql)), owner="evil")
+    failed, good = await asyncio.gather(evil, store.unit(lambda tx: 5), return_exceptions=True)
+    assert "not authorized" in str(failed)
+    assert good == 5
