@@ -10,25 +10,27 @@ import asyncio
 import inspect
 import time
 import traceback
+import weakref
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from loguru import logger
 
 from plugin_host.calls import ToolCall, ToolResult
-from plugin_host.errors import HostError
 from plugin_host.values import Event, Reply
 from plugin_host.watch.daemon import AbandonedError, Interrupted, Place, places_of, run_in_daemon, where
+from plugin_host.watch.tasks import contained, ended_by_host, log_failure, said
 
 HOOK_LIMIT = 2.0
 STARTUP_LIMIT = 5.0
 GRACE = 0.2
+SLOW_LIMIT = 3
 FAILED: Any = object()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Implementation:
     """One plugin's implementation of one hook; ``accepts`` are the arguments it wants; ``owns`` knows its files."""
 
@@ -70,7 +72,10 @@ class Implementations(Protocol):
 
 
 class Hooks:
-    """One typed method per run-time hook. Nothing that a plugin raises escapes from here."""
+    """One typed method per run-time hook. Nothing that a plugin raises escapes from here.
+
+    An implementation that did not return in time three times in a row is left out until its plugin is loaded anew.
+    """
 
     def __init__(
         self, plugins: Implementations, *, limit: float = HOOK_LIMIT, start_limit: float = STARTUP_LIMIT
@@ -79,6 +84,7 @@ class Hooks:
         self._limit = limit
         self._start_limit = start_limit
         self._abandoned: set[asyncio.Task[Any]] = set()
+        self._slow: weakref.WeakKeyDictionary[Implementation, int] = weakref.WeakKeyDictionary()
         self.failures: Counter[str] = Counter()
 
     async def startup(self, host: Any, plugins: Sequence[Implementation] | None = None) -> list[HookFailure]:
@@ -138,17 +144,29 @@ class Hooks:
             await self._run(one, {"call": call, "result": result})
 
     async def _run(self, one: Implementation, values: dict[str, Any]) -> Any:
+        if self._slow.get(one, 0) >= SLOW_LIMIT:
+            return None
         answer = self._plain(one, values)
         if not inspect.iscoroutine(answer):
             return answer
         value, failure = await self._awaited(one, answer, self._limit)
         return FAILED if failure else value
 
+    def _was_slow(self, one: Implementation, slow: bool) -> None:
+        self._slow[one] = self._slow.get(one, 0) + 1 if slow else 0
+        if self._slow[one] == SLOW_LIMIT:
+            logger.error(
+                "plugin {}: {} was too slow {} times in a row and is left out until it is loaded anew",
+                one.plugin, one.hook, SLOW_LIMIT,
+            )  # fmt: skip
+
     def _plain(self, one: Implementation, values: dict[str, Any]) -> Any:
         begun = time.monotonic()
         try:
             return one.call(values)
-        except (Exception, Interrupted, SystemExit) as error:
+        except BaseException as error:
+            if ended_by_host(error, asyncio.current_task()):
+                raise
             self._failed(one, error)
             return FAILED
         finally:
@@ -175,12 +193,13 @@ class Hooks:
     async def _awaited(
         self, one: Implementation, coroutine: Coroutine[Any, Any, Any], limit: float
     ) -> tuple[Any, HookFailure | None]:
-        task = asyncio.ensure_future(_contained(coroutine))
+        task: asyncio.Task[Any] = asyncio.ensure_future(contained(coroutine))
         try:
             await asyncio.wait({task}, timeout=limit)
         except asyncio.CancelledError:
             task.cancel()
             raise
+        self._was_slow(one, not task.done())
         if not task.done():
             stack = task_stack(task)
             await self._abandon(task)
@@ -202,7 +221,7 @@ class Hooks:
 
     def _failed(self, one: Implementation, error: BaseException) -> HookFailure:
         stack = places_of(traceback.extract_tb(error.__traceback__))
-        reason = "ran past its limit" if isinstance(error, Interrupted) else f"{type(error).__name__}: {error}"
+        reason = "ran past its limit" if isinstance(error, Interrupted) else said(error)
         return self._note(one, one.place(stack), reason, error)
 
     def _hung(self, one: Implementation, stack: tuple[Place, ...], limit: float) -> HookFailure:
@@ -218,8 +237,7 @@ class Hooks:
     ) -> HookFailure:
         self.failures[one.plugin] += 1
         failure = HookFailure(one.plugin, one.hook, *place, reason)
-        log = logger.opt(exception=cast(Any, error))
-        log.error("plugin {} failed in {} ({}:{}): {}", one.plugin, one.hook, *place, reason)
+        log_failure(error, "plugin {} failed in {} ({}:{}): {}", one.plugin, one.hook, *place, reason)
         return failure
 
 
@@ -227,18 +245,11 @@ def task_stack(task: asyncio.Task[Any]) -> tuple[Place, ...]:
     """Where a suspended task waits, innermost first, through every coroutine that it awaits."""
     places: list[Place] = []
     waiting: Any = task.get_coro()
-    while inspect.iscoroutine(waiting) and waiting.cr_frame is not None:
+    while getattr(waiting, "cr_frame", None) is not None:
         frame = waiting.cr_frame
         places.append(Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         waiting = waiting.cr_await
     return tuple(reversed(places))
-
-
-async def _contained(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    try:
-        return await coroutine
-    except SystemExit as error:  # out of a task it would end the whole event loop
-        raise HostError(f"tried to end the program (SystemExit: {error})") from error
 
 
 def _same_address(old: Reply, new: Reply) -> bool:

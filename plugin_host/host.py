@@ -41,6 +41,7 @@ from plugin_host.toolbox.views import ToolStat
 from plugin_host.tools import Source
 from plugin_host.units import Unit, Units
 from plugin_host.values import Channel, CorePort, Event
+from plugin_host.watch.tasks import contain_tasks
 from plugin_host.watch.watchdog import Watchdog
 
 
@@ -102,6 +103,7 @@ class Host:
     async def start(self, *, recovers: bool = True, reloads: bool = False) -> Recovered:
         """Open the store, load the plugins, take up what a crash left. The caller holds the home's lock."""
         self.database.open()
+        contain_tasks(asyncio.get_running_loop(), self.plugins.loader.owner_of)
         self._offer(self.plugins.load(self.post))
         await self.plugins.open(self.watchdog, reloads=reloads)
         found = await recover(self.database, self.clock, lambda door: recovers and not door.startswith(TERMINAL))
@@ -113,6 +115,7 @@ class Host:
         """Stop taking, let short work end, close the store."""
         await self.plugins.close()
         self.post.close()
+        await self.inbox.close()
         await self.turns.close()
         await self.sessions.close()
         await self.sender.close()

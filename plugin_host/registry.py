@@ -42,17 +42,19 @@ class Contribution:
         self.services[name] = value
 
 
+KINDS = {"tool": "工具名", "command": "指令词", "service": "服务名", "alias": "工具别名", "table": "数据表"}
+
+
 @dataclass(frozen=True, slots=True)
 class Collision:
-    """One name that two sources want; ``kind`` is tool, command or service."""
+    """One name that two sources want; ``kind`` is one of KINDS."""
 
     kind: str
     name: str
     owners: tuple[str, ...]
 
     def __str__(self) -> str:
-        words = {"tool": "工具名", "command": "指令词", "service": "服务名", "alias": "工具别名"}[self.kind]
-        return f"{words} {self.name} 重复：{'、'.join(self.owners)} 都想用"
+        return f"{KINDS[self.kind]} {self.name} 重复：{'、'.join(self.owners)} 都想用"
 
 
 class Registry:

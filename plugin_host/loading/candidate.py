@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pluggy
+from sqlalchemy import Table
 
 from plugin_host import hookspecs
 from plugin_host.commands import Command
@@ -150,6 +151,13 @@ class _Registration:
         return command
 
     def _tables(self, *tables: Any, migrations: tuple[Callable[[Any], None], ...] = ()) -> None:
+        taken = {table.name.casefold() for table in self.contribution.tables}
+        for table in tables:
+            if not isinstance(table, Table):
+                raise HostError(f"tables: expected a SQLAlchemy Table, got {type(table).__name__}")
+            if table.name.casefold() in taken:
+                raise HostError(f"table {table.name!r} is registered twice")
+            taken.add(table.name.casefold())
         self.contribution.tables.extend(tables)
         self.contribution.migrations.extend(migrations)
 

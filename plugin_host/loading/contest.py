@@ -9,7 +9,7 @@ from typing import Any
 from plugin_host.loading.candidate import Candidate
 from plugin_host.loading.reports import PluginRefusedError
 from plugin_host.registry import Collision, Contribution
-from plugin_host.tools import Tool
+from plugin_host.store.tables import metadata
 from plugin_host.watch.daemon import where
 
 
@@ -21,6 +21,8 @@ def claims(contribution: Contribution) -> dict[tuple[str, str], Any]:
         found.setdefault(("alias", tool.alias), tool)
     for command in contribution.commands:
         found.update({("command", word): command for word in command.words})
+    # SQLite knows one table by its name in small and in capital letters.
+    found.update({("table", table.name.casefold()): table for table in contribution.tables})
     found.update({("service", name): value for name, value in contribution.services.items()})
     return found
 
@@ -28,9 +30,10 @@ def claims(contribution: Contribution) -> dict[tuple[str, str], Any]:
 def losers(contributions: Iterable[Contribution]) -> dict[str, tuple[Collision, ...]]:
     """Who loses a name, with the collisions: of built-in owners all but the first one, of external ones everybody.
 
-    One owner may occur twice (a name reserved by the former version of itself collides with nobody).
+    The host's own tables are taken. One owner may occur twice (a name reserved by the former version of itself collides
+    with nobody).
     """
-    wanted: dict[tuple[str, str], dict[str, bool]] = {}
+    wanted: dict[tuple[str, str], dict[str, bool]] = {("table", name): {"host": True} for name in metadata.tables}
     for contribution in contributions:
         for claim in claims(contribution):
             wanted.setdefault(claim, {})[contribution.source.id] = contribution.source.kind == "builtin"
@@ -50,9 +53,9 @@ def refusal(candidate: Candidate, collisions: tuple[Collision, ...]) -> PluginRe
     """What to tell a plugin that loses its place to the collisions."""
     first = collisions[0]
     value = claims(candidate.contribution).get((first.kind, first.name))
-    file, line = _place(candidate, value)
+    file, line = _place(candidate, first.kind, value)
     words = "；".join(str(collision) for collision in collisions)
-    return PluginRefusedError(candidate.name, words, file=file, line=line, fix=_FIXES[first.kind], contested=True)
+    return PluginRefusedError(candidate.name, words, file=file, line=line, fix=_fix(candidate, first), contested=True)
 
 
 _FIXES = {
@@ -61,14 +64,21 @@ _FIXES = {
     "command": '换一个指令词：register(函数, words=("别的词",))',
     "service": "换一个服务名",
 }
+_HOOKS = {"tool": "register_tools", "alias": "register_tools", "command": "register_commands", "table": "tables"}
 
 
-def _place(candidate: Candidate, value: Any) -> tuple[str, int]:
+def _fix(candidate: Candidate, collision: Collision) -> str:
+    if collision.kind == "table":
+        return f"给表改名，以插件名开头：{candidate.name}_{collision.name}"
+    return _FIXES[collision.kind]
+
+
+def _place(candidate: Candidate, kind: str, value: Any) -> tuple[str, int]:
     function = getattr(value, "function", value)
     if inspect.isfunction(function):
         file, line = where(function)
         if candidate.plugin.owns(file):
             return file, line
-    hook = "register_tools" if isinstance(value, Tool) else "services"
+    hook = _HOOKS.get(kind, "services")
     one = next((one for one in candidate.implementations if one.hook == hook), None)
     return one.place(()) if one is not None else (candidate.plugin.file, 1)

@@ -279,8 +279,8 @@ class Loader:
 
 
 def _tools_only(contribution: Contribution) -> Contribution:
-    # The words of a built-in plugin that is off are free; the names of its tools stay reserved.
-    return Contribution(contribution.source, tools=list(contribution.tools))
+    # The words of a built-in plugin that is off are free; its tools stay reserved, and its tables are in the store.
+    return Contribution(contribution.source, tools=list(contribution.tools), tables=list(contribution.tables))
 
 
 def _close(candidate: Candidate) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 from loguru import logger
 
 from plugin_host.calls import Status
-from plugin_host.errors import CallError, HostError, PermissionDeniedError, UnitOverrunError
+from plugin_host.errors import CallError, PermissionDeniedError, UnitOverrunError
 from plugin_host.watch.daemon import AbandonedError, Interrupted, run_in_daemon
+from plugin_host.watch.tasks import log_failure, refused
 
 GRACE = 0.2
 
@@ -72,8 +73,8 @@ async def _call(function: Callable[..., Any], arguments: Mapping[str, Any], limi
             return await function(**arguments)
         value = await run_in_daemon(lambda: function(**arguments), limit=limit, name=name)
         return await value if inspect.isawaitable(value) else value
-    except SystemExit as error:  # out of a task it would end the whole event loop
-        raise HostError(f"tried to end the program (SystemExit: {error})") from error
+    except (SystemExit, KeyboardInterrupt) as error:  # out of a task they would end the whole event loop
+        raise refused(error) from error
 
 
 async def _give_up(task: asyncio.Future[Any], status: Status, limit: float, name: str, started: float) -> Ran:
@@ -106,9 +107,9 @@ def _ended(task: asyncio.Future[Any], limit: float, name: str, plugin: str, ms: 
 def failed(error: BaseException, name: str, plugin: str, ms: float = 0.0) -> Ran:
     """What an exception of a plugin means: a CallError's sentence is shown, of anything else only that it failed."""
     if isinstance(error, PermissionDeniedError):
-        return Ran("denied", ms, error_code=error.code, sentence=str(error))
+        return Ran("denied", ms, error_code=error.code, sentence=_sentence(error, name))
     if isinstance(error, CallError):
-        return Ran("error", ms, error_code=error.code, sentence=str(error))
+        return Ran("error", ms, error_code=error.code, sentence=_sentence(error, name))
     if isinstance(error, Interrupted):
         return Ran("error", ms, error_code="interrupted", sentence=f"{name} 占住了程序，已被打断")
     if isinstance(error, UnitOverrunError):
@@ -116,8 +117,19 @@ def failed(error: BaseException, name: str, plugin: str, ms: float = 0.0) -> Ran
         return Ran("error", ms, error_code="unit_overrun", sentence=f"{name} 写数据太久，已撤销")
     if isinstance(error, asyncio.CancelledError):
         return Ran("cancelled", ms, error_code="cancelled", sentence=f"{name} 已被停止")
-    logger.opt(exception=error).error("plugin {} failed in {}", plugin, name)
-    return Ran("error", ms, error_code="failed", sentence=f"{name} 执行失败（详情见日志）")
+    log_failure(error, "plugin {} failed in {}", plugin, name)
+    return Ran("error", ms, error_code="failed", sentence=_failure(name))
+
+
+def _failure(name: str) -> str:
+    return f"{name} 执行失败（详情见日志）"
+
+
+def _sentence(error: CallError, name: str) -> str:
+    try:
+        return str(error)
+    except BaseException:  # a plugin's own kind of CallError may raise anything when asked
+        return _failure(name)
 
 
 def _seconds(limit: float) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from plugin_host.errors import HostError
+from plugin_host.watch.tasks import said
 
 T = TypeVar("T")
 
@@ -88,7 +89,7 @@ class DaemonCall(Generic[T]):
             return self._value
         if isinstance(self._error, Exception):
             raise self._error
-        raise HostError(f"{self.name} raised {type(self._error).__name__}: {self._error}") from self._error
+        raise HostError(f"{self.name} raised {said(self._error)}") from self._error
 
     def stack(self) -> tuple[Place, ...]:
         """Where the thread is now, innermost first; empty when it has ended."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 from collections.abc import Iterator
@@ -238,3 +239,99 @@ async def test_call_finished_sees_call_and_result_or_one_of_them(home: PluginHom
     await hooks_of(home).call_finished(call, result)
     assert seen("a") == [(call, result)]
     assert seen("b") == [result]
+
+
+ENDS = [
+    "BaseException('x')",
+    "KeyboardInterrupt",
+    "SystemExit(3)",
+    "GeneratorExit",
+    "__import__('asyncio').CancelledError",
+    "type('Own', (BaseException,), {'__str__': lambda self: __import__('sys').exit(4)})()",
+]
+
+
+@pytest.mark.parametrize("error", ENDS)
+@pytest.mark.parametrize("kind", ["", "async "])
+async def test_whatever_a_hook_raises_is_named_and_the_next_plugin_is_asked(
+    home: PluginHome, kind: str, error: str, logs: list[str]
+) -> None:
+    path = home.write("a.py", f"@hookimpl\n{kind}def before_send(reply):\n    raise {error}\n")
+    home.write("b.py", CHANGING.format(more="!"))
+    hooks = hooks_of(home)
+    sent = await hooks.before_send(reply("x"))
+    assert sent is not None
+    assert sent.text == "x!"
+    assert hooks.failures == {"a": 1}
+    assert any(f"plugin a failed in before_send ({path}:" in line for line in logs)
+
+
+@pytest.mark.parametrize("error", ENDS)
+async def test_should_handle_that_raises_has_no_opinion(home: PluginHome, error: str) -> None:
+    home.write("a.py", f"@hookimpl\ndef should_handle(event):\n    raise {error}\n")
+    hooks = hooks_of(home)
+    assert hooks.should_handle(event()) is True
+    assert hooks.failures == {"a": 1}
+
+
+@pytest.mark.parametrize("error", ENDS)
+@pytest.mark.parametrize("kind", ["", "async "])
+async def test_startup_that_raises_anything_is_one_failure(home: PluginHome, kind: str, error: str) -> None:
+    home.write("a.py", f"@hookimpl\n{kind}def startup(host):\n    raise {error}\n")
+    [failure] = await hooks_of(home).startup(Host())
+    assert (failure.plugin, failure.hook) == ("a", "startup")
+
+
+async def test_the_hosts_own_cancellation_passes_through_a_hook(home: PluginHome) -> None:
+    home.write(
+        "a.py",
+        """
+        import asyncio
+        BEGUN, ENDED = asyncio.Event(), asyncio.Event()
+        @hookimpl
+        async def on_event(event):
+            BEGUN.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ENDED.set()
+        """,
+    )
+    hooks = hooks_of(home)
+    showing = asyncio.create_task(hooks.on_event(event()))
+    async with asyncio.timeout(5):
+        await sys.modules["home_plugins.a"].BEGUN.wait()
+        showing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await showing
+        await sys.modules["home_plugins.a"].ENDED.wait()
+    assert hooks.failures == {}
+
+
+SLOW = """
+import asyncio
+SEEN = []
+@hookimpl
+async def on_event(event):
+    SEEN.append(event.text)
+    if event.text == "slow":
+        await asyncio.Event().wait()
+"""
+
+
+async def test_a_hook_that_times_out_three_times_in_a_row_is_left_out_until_it_is_loaded_anew(
+    home: PluginHome, logs: list[str]
+) -> None:
+    home.write("a.py", SLOW)
+    home.write("b.py", SEEING.format(kind=""))
+    loader = home.loader()
+    loader.load_all()
+    hooks = Hooks(loader, limit=0.02, start_limit=5.0)
+    for text in ("slow", "slow", "fast", "slow", "slow", "slow", "late"):
+        await hooks.on_event(event(text))
+    assert seen("a") == ["slow", "slow", "fast", "slow", "slow", "slow"]
+    assert seen("b")[-1] == "late"
+    assert sum("plugin a: on_event" in line and "left out" in line for line in logs) == 1
+    loader.load("a")
+    await hooks.on_event(event("again"))
+    assert seen("a") == ["again"]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from plugin_host import CallContext
+from plugin_host.inbox import SHOWN_AT_ONCE
 from plugin_host.values import Sender
 from tests.kit.host_room import HostRoom, MovedClock, ScriptedModel, rows, until
 
@@ -179,3 +180,131 @@ async def test_what_is_only_recorded_is_kept_as_a_line_of_the_history(tmp_path: 
         assert await room.say("门是什么颜色", addressed=True) == ["记得"]
         last = room.host.models._links[0].model.requests[0].messages
         assert [message.text for message in last[1:]] == ["阿强（1001）：红色的门", "小明（1001）：门是什么颜色"]
+
+
+SLOW_EYES = """
+import asyncio
+gate, seen, ended = asyncio.Event(), [], []
+
+@hookimpl
+async def on_event(event):
+    seen.append(event.text)
+    if event.text.startswith("闲聊"):
+        await gate.wait()
+    ended.append(event.text)
+"""
+
+
+def module_of(room: HostRoom, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = room.host.plugins.loader.running[name].implementations[0].function.__globals__
+    return found
+
+
+async def test_a_plugin_that_is_slow_to_look_delays_no_other_event(tmp_path: Path) -> None:
+    async with HostRoom(tmp_path, plugins={"eyes": SLOW_EYES}) as room:
+        Gate(room)
+        eyes = module_of(room, "eyes")
+        async with asyncio.timeout(1.5):  # the hook would take its two seconds for each line
+            for number in range(10):
+                assert await room.host.receive(room.event(f"闲聊 {number}")) == "dropped"
+            assert await room.host.receive(room.event(".hi x", session="group:2")) == "accepted"
+            await room.channel.wait(1)
+        assert room.channel.texts == ["好 x"]
+        assert room.host.inbox.busy
+        assert eyes["seen"][:10] == [f"闲聊 {number}" for number in range(10)]
+        eyes["gate"].set()
+        await room.quiet()
+        assert len(eyes["ended"]) == 11
+
+
+async def test_only_so_many_dropped_events_are_shown_at_once_and_the_rest_are_counted(
+    tmp_path: Path, logs: list[str]
+) -> None:
+    async with HostRoom(tmp_path, plugins={"eyes": SLOW_EYES}) as room:
+        eyes = module_of(room, "eyes")
+        for number in range(SHOWN_AT_ONCE + 2):
+            assert await room.host.receive(room.event(f"闲聊 {number}")) == "dropped"
+        assert room.host.inbox.unseen == 2
+        assert room.host.inbox.counts["dropped"] == SHOWN_AT_ONCE + 2
+        eyes["gate"].set()
+        await room.quiet()
+        assert len(eyes["ended"]) == SHOWN_AT_ONCE
+        assert sum("not shown to the plugins" in line for line in logs) == 1
+        await room.host.receive(room.event("闲聊 again"))
+        await room.quiet()
+        assert eyes["ended"][-1] == "闲聊 again"
+
+
+async def test_a_closed_inbox_shows_nothing_any_more(tmp_path: Path) -> None:
+    async with HostRoom(tmp_path, plugins={"eyes": SLOW_EYES}) as room:
+        eyes = module_of(room, "eyes")
+        await room.host.receive(room.event("闲聊"))
+        await until(lambda: eyes["seen"])
+        await room.host.inbox.close()
+        assert not room.host.inbox.busy
+        eyes["gate"].set()
+        await room.host.receive(room.event("闲聊 late"))
+        await room.quiet()
+        assert eyes["ended"] == []
+        assert eyes["seen"] == ["闲聊"]
+
+
+class OwnError(BaseException):
+    """What a plugin may raise to get past ``except Exception``."""
+
+
+@pytest.mark.parametrize("error", [OwnError("x"), KeyboardInterrupt(), SystemExit(3), GeneratorExit(), None])
+async def test_an_event_is_ended_whatever_its_handler_raises(
+    tmp_path: Path, error: BaseException | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with HostRoom(tmp_path) as room:
+        Gate(room)
+
+        async def handle(*_: Any) -> None:
+            raise error or asyncio.CancelledError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(room.host.dispatcher, "handle", handle)
+            await room.host.receive(room.event(".hi"))
+            await room.quiet()
+        assert room.channel.texts == ["处理这条消息时出错了（详情见日志）。"]
+        assert await rows(room.host.database, "select state from events") == [("failed",)]
+        assert await room.say(".hi x") == ["好 x"]
+
+
+async def test_an_event_whose_end_breaks_too_leaves_the_lane_free(
+    tmp_path: Path, logs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with HostRoom(tmp_path) as room:
+        Gate(room)
+
+        async def explode(*_: Any) -> None:
+            raise OwnError("x")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(room.host.dispatcher, "handle", explode)
+            patch.setattr(room.host.dispatcher, "fail", explode)
+            await room.host.receive(room.event(".hi"))
+            await room.quiet()
+        assert any("could not even be ended" in line for line in logs)
+        assert await room.say(".hi x") == ["好 x"]
+
+
+async def test_an_event_whose_handler_the_host_cancels_stays_open_for_the_next_start(tmp_path: Path) -> None:
+    async with HostRoom(tmp_path, commands={"lane_limit": 60}) as room:
+        begun = asyncio.Event()
+
+        async def forever(ctx: CallContext) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        room.command(forever, "forever")
+        await room.host.receive(room.event(".forever"))
+        session = room.host.sessions.awake("group:100")
+        assert session is not None
+        async with asyncio.timeout(5):
+            await begun.wait()
+            await session.lane.close()
+        assert await rows(room.host.database, "select state from events") == [("open",)]
+        assert room.channel.texts == []
+        assert not room.host.inbox.busy

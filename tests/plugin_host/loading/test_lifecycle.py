@@ -181,7 +181,8 @@ def step(operations):
 
 @hookimpl
 def tables(register):
-    register("table", migrations=[step])
+    from sqlalchemy import MetaData, Table
+    register(Table("a_sheets", MetaData()), migrations=[step])
 
 @hookimpl
 def startup(host):
@@ -195,11 +196,11 @@ async def test_tables_are_migrated_before_the_start(home: PluginHome) -> None:
     seen: list[Any] = []
 
     async def migrate(contribution: Contribution) -> None:
-        seen.append((contribution.source.id, contribution.tables, list(bot.host)))
+        seen.append((contribution.source.id, [table.name for table in contribution.tables], list(bot.host)))
 
     bot = Bot(home, migrate=migrate)
     await bot.life.start()
-    assert seen == [("a", ["table"], [])]
+    assert seen == [("a", ["a_sheets"], [])]
     assert bot.host == ["+"]
 
 

@@ -19,6 +19,42 @@ from plugin_host.watch.daemon import Interrupted
 from tests.kit.host_room import HostRoom, until
 
 
+class OwnError(BaseException):
+    """What a plugin may raise to get past ``except Exception``."""
+
+
+class MuteError(SystemExit):
+    """Ends the program also when somebody asks what it says."""
+
+    def __str__(self) -> str:
+        raise SystemExit(4)
+
+    __repr__ = __str__
+
+
+class MuteCallError(CallError):
+    """A refusal that ends the program when somebody asks what it says."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def __str__(self) -> str:
+        raise SystemExit(4)
+
+
+class Awkward:
+    """A value that ends the program as soon as somebody looks at it."""
+
+    @property
+    def __class__(self) -> Any:
+        raise SystemExit(5)
+
+    def __repr__(self) -> str:
+        raise SystemExit(5)
+
+    __str__ = __repr__
+
+
 async def run(
     function: Callable[..., Any], limit: float = 5.0, cancel: asyncio.Event | None = None, **arguments: Any
 ) -> Ran:
@@ -66,6 +102,11 @@ async def test_a_plain_function_may_return_an_awaitable() -> None:
         (PermissionDeniedError("权限不足"), "denied", "permission_denied", "权限不足"),
         (ValueError("secret"), "error", "failed", "工具 执行失败（详情见日志）"),
         (SystemExit(3), "error", "failed", "工具 执行失败（详情见日志）"),
+        (KeyboardInterrupt(), "error", "failed", "工具 执行失败（详情见日志）"),
+        (GeneratorExit(), "error", "failed", "工具 执行失败（详情见日志）"),
+        (OwnError("secret"), "error", "failed", "工具 执行失败（详情见日志）"),
+        (MuteError(), "error", "failed", "工具 执行失败（详情见日志）"),
+        (MuteCallError(), "error", "call_refused", "工具 执行失败（详情见日志）"),
         (asyncio.CancelledError(), "cancelled", "cancelled", "工具 已被停止"),
     ],
 )
@@ -101,6 +142,23 @@ async def test_a_coroutine_that_exits_the_program_does_not_end_the_loop() -> Non
 
     assert (await run(leave)).status == "error"
     assert (await run(lambda: leave())).status == "error"
+
+
+async def test_a_value_is_handed_on_without_a_look_at_it() -> None:
+    class Quiet:
+        def __repr__(self) -> str:
+            raise SystemExit(5)
+
+        __str__ = __repr__
+
+    value = Quiet()
+
+    async def asynchronous() -> Any:
+        return value
+
+    assert (await run(asynchronous)).value is value
+    assert (await run(lambda: value)).value is value
+    assert (await run(lambda: Awkward())).sentence == "工具 执行失败（详情见日志）"
 
 
 async def test_a_coroutine_that_sleeps_for_ever_times_out_and_is_really_cancelled() -> None:
