@@ -19,7 +19,8 @@ from plugin_host.store.kept import encode, get_kept, kept_names, set_kept
 from plugin_host.values import CorePort, Event, Surface
 
 TURN_LIMIT = 3600.0
-SENDING = ("send_", "upload_", "group_poke", "friend_poke", ".handle_quick_operation", "_send_")
+# By shape, so that an action nobody has heard of cannot send: every send is a row of the outbox.
+SILENT = ("get_", "_get_", ".get_", "nc_get_", "fetch_", "check_", "can_send_", "set_", "delete_", "mark_", "ocr_image")
 
 
 class Contexts:
@@ -108,8 +109,8 @@ class Contexts:
 
     async def action(self, ctx: CallContext, action: str, params: Mapping[str, Any]) -> Any:
         """See ContextPort; journalled before it leaves. Raises CallError when there is no protocol end."""
-        if action.startswith(SENDING):
-            raise CallError(f"{action} 会发送消息，请改为返回 Reply", code="action_sends")
+        if not action.startswith(SILENT):
+            raise CallError(f"{action} 可能会发送消息，不能这样调用；要说话请返回 Reply", code="action_sends")
         if self._core is None:
             raise CallError("没有连接协议端，无法执行 OneBot 动作", code="OB11_DEPENDENCY_REQUIRED")
         request = f"{ctx.turn}:{ctx.calls.next_step()}"

@@ -9,7 +9,7 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from plugin_host.config.settings import Settings
-from plugin_host.errors import HomeBusyError
+from plugin_host.errors import HomeBusyError, HostError
 
 HostDoor = Literal["run", "chat", "say"]
 SAY_PATIENCE = 10.0
@@ -33,7 +33,7 @@ class Home:
 
     def acquire(self, door: HostDoor) -> None:
         """Take the home. ``say`` waits up to 10 s for another ``say``; raises HomeBusyError in words otherwise."""
-        self.data.mkdir(parents=True, exist_ok=True)
+        self._prepare()
         deadline = time.monotonic() + SAY_PATIENCE
         while True:
             try:
@@ -43,6 +43,14 @@ class Home:
                 continue
             self._holder.write_text(door, encoding="utf-8")
             return
+
+    def _prepare(self) -> None:
+        if not self.folder.exists() and not self.folder.parent.is_dir():
+            raise HostError(f"目录 {self.folder} 不存在，它的上级目录也不存在；请检查 --home")
+        try:
+            self.data.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise HostError(f"不能在 {self.data} 存放数据（{error.strerror}）；请检查 --home 和 paths.data") from error
 
     def release(self) -> None:
         """Give the home back."""

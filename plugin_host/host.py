@@ -35,6 +35,7 @@ from plugin_host.sessions import Session, Sessions
 from plugin_host.speaking import ModelState, Speaking
 from plugin_host.standing import TERMINAL, Standing, standing_of
 from plugin_host.store import Database
+from plugin_host.store.events import last_door
 from plugin_host.store.journal import AppendEntries, tool_uses
 from plugin_host.toolbox.box import Toolbox
 from plugin_host.toolbox.views import ToolStat
@@ -84,7 +85,9 @@ class Host:
         self.turns = self._make_turns()
         self.dispatcher = self._make_dispatcher()
         self.inbox = self._make_inbox()
-        self.post = Post(self.inbox.receive, self.sessions.awake, lambda: self.sender.doors, self.clock)
+        self.post = Post(
+            self.inbox.receive, self.sessions.awake, lambda: self.sender.doors, self.clock, self._last_door
+        )
         self.speaking = self._make_speaking()
         self.housekeeping = Housekeeping(self.database, self.clock, lambda: self.settings)
         self.control.subscribe("cancel", lambda session: self.turns.stop(self.sessions.awake(session)))
@@ -144,6 +147,7 @@ class Host:
     def open_door(self, channel: Channel) -> None:
         """A door opens: its rows may leave."""
         self.sender.open(channel)
+        self.post.door_opened(channel.door)
 
     def shut_door(self, door: str) -> None:
         """A door shuts: its rows wait."""
@@ -263,6 +267,9 @@ class Host:
             self.inbox.resume(await self.sessions.get(event.session), event)
         for event in found.given_up:
             await self.post.to_masters(self.settings.masters, event.door, f"事件 {event.key} 两次使程序退出，已放弃。")
+
+    async def _last_door(self, session: str) -> str | None:
+        return await self.database.read(lambda tx: last_door(tx, session))
 
     def _switches(self, session: str) -> dict[str, bool]:
         awake = self.sessions.awake(session)

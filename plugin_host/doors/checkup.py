@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,6 +30,9 @@ WORDS = {
         "no_model": "没有配置模型：终端里用离线演示模型，群里不能 .ai on",
         "no_key": "连接 {name} 没有 api_key",
         "no_key_fix": 'api_key: "${环境变量名}"',
+        "no_tool": "{path} 里的 {name} 不是任何工具的名字，不起作用",
+        "no_plugin": "{path} 里的 {name} 不是任何插件的名字，不起作用",
+        "nearest": "是不是 {near}？",
     },
     "en": {
         "no_file": "no file: all defaults",
@@ -42,6 +46,9 @@ WORDS = {
         "no_model": "no model configured: the terminal uses the offline demo, groups cannot .ai on",
         "no_key": "connection {name} has no api_key",
         "no_key_fix": 'api_key: "${NAME_OF_VARIABLE}"',
+        "no_tool": "{name} in {path} names no tool and has no effect",
+        "no_plugin": "{name} in {path} names no plugin and has no effect",
+        "nearest": "did you mean {near}?",
     },
 }
 
@@ -86,13 +93,33 @@ def check(folder: Path) -> list[Finding]:
 
 
 def _plugins(folder: Path, settings: Settings, words: Words) -> Iterator[Finding]:
-    loader = Loader(Registry(), settings.plugins, Home(folder, settings).plugins)
+    registry = Registry()
+    loader = Loader(registry, settings.plugins, Home(folder, settings).plugins)
     for report in loader.load_all():
         offered = [*report.tools, *(f".{word}" for word in report.commands)]
         message = report.reason if not report.ok else words["off"] if report.off else "、".join(offered)
         yield Finding("plugin", report.name, report.ok, message, report.fix, report.file, report.line)
         if report.name in loader.running:
             yield from blocking_calls(report.name, loader.running[report.name].plugin.path, words)
+
+    yield from _names(settings, [tool.name for tool in registry.tools], loader.names, words)
+
+
+def _names(settings: Settings, tools: list[str], plugins: list[str], words: Words) -> Iterator[Finding]:
+    """A name that means nothing protects nothing: whoever wrote it believes that it does."""
+    named = settings.plugins.model_extra or {}
+    places = (
+        ("tools.blocked", settings.tools.blocked, tools, "no_tool"),
+        ("tools.default_off", settings.tools.default_off, tools, "no_tool"),
+        ("tools.privilege", settings.tools.privilege, tools, "no_tool"),
+        ("plugins.disabled", settings.plugins.disabled, plugins, "no_plugin"),
+        ("plugins", named, plugins, "no_plugin"),
+    )
+    for path, names, known, wording in places:
+        for name in sorted(set(names) - set(known)):
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            fix = words["nearest"].format(near=near[0]) if near else ""
+            yield Finding("config", f"{path}.{name}", False, words[wording].format(path=path, name=name), fix)
 
 
 def blocking_calls(name: str, file: Path, words: Words) -> Iterator[Finding]:

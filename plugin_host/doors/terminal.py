@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
 import sys
 from collections.abc import Callable, Sequence
@@ -13,11 +14,13 @@ from typing import Any
 from plugin_host.clock import Clock
 from plugin_host.errors import HostError
 from plugin_host.host import Host
+from plugin_host.post import SESSION
 from plugin_host.standing import TERMINAL
 from plugin_host.values import Action, Event, Outcome, Role, Segment, Sender
 from plugin_host.watch.daemon import run_in_daemon
 
 SAY_LIMIT = 120.0
+USER = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 WELCOME = "plugin_host 终端聊天。试试：.r 3d6+2 、 .ai tool 、 .jrrp 、 帮我掷 3d6 （Ctrl-D 退出）"
 
 
@@ -29,6 +32,13 @@ class Speaker:
     user_id: str
     role: Role
     name: str = "我"
+
+    def __post_init__(self) -> None:
+        """Raises HostError when session or user cannot be meant."""
+        if not SESSION.match(self.session):
+            raise HostError(f"--session 应写成 group:群号 或 private:号码，实际是 {self.session[:64]!r}")
+        if not USER.match(self.user_id):
+            raise HostError(f"--user 应为号码（字母、数字、_、-，1 到 64 个），实际是 {self.user_id[:64]!r}")
 
 
 class Terminal:
@@ -92,6 +102,8 @@ async def say(host: Host, terminal: Terminal, speaker: Speaker, texts: Sequence[
 
     Raises HostError when that is not enough.
     """
+    if any(not text.strip() for text in texts):
+        raise HostError("有一条消息是空的；每个参数应是一条消息")
     host.open_door(terminal)
     try:
         async with asyncio.timeout(SAY_LIMIT):

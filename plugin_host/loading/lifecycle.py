@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from loguru import logger
 
@@ -15,6 +15,15 @@ from plugin_host.loading.loader import Loader, Settlement
 from plugin_host.loading.reports import PluginReport, failed
 from plugin_host.registry import Contribution
 from plugin_host.watch.daemon import run_in_daemon
+
+
+@runtime_checkable
+class Faces(Protocol):
+    """A host that shows each plugin a face of its own."""
+
+    def of(self, plugin: str) -> Any:
+        """The face of one plugin."""
+        ...
 
 
 class PluginLife:
@@ -55,7 +64,8 @@ class PluginLife:
         """Shut all plugins down, in reverse load order."""
         async with self._lock:
             self._started = False
-            await self._hooks.shutdown(self._host)
+            for candidate in reversed(self.loader.running.values()):
+                await self._hooks.shutdown(self._face(candidate), _those(candidate, "shutdown"))
 
     async def load(self, name: str) -> list[PluginReport]:
         """Load or reload a plugin; a broken version leaves the running one. Raises PluginError when it is unknown."""
@@ -104,13 +114,13 @@ class PluginLife:
             return []
         failure = await self._migrated(candidate)
         if failure is None:
-            failures = await self._hooks.startup(self._host, _those(candidate, "startup"))
+            failures = await self._hooks.startup(self._face(candidate), _those(candidate, "startup"))
             failure = failures[0] if failures else None
         if failure is None:
             return []
         settlement = self.loader.fail(failure, former)
         for restored in settlement.came:
-            await self._hooks.startup(self._host, _those(restored, "startup"))
+            await self._hooks.startup(self._face(restored), _those(restored, "startup"))
         return settlement.reports
 
     async def _migrated(self, candidate: Candidate) -> HookFailure | None:
@@ -127,9 +137,13 @@ class PluginLife:
             )
         return None
 
+    def _face(self, candidate: Candidate) -> Any:
+        """What this plugin is handed: a face of its own where the host has such."""
+        return self._host.of(candidate.name) if isinstance(self._host, Faces) else self._host
+
     async def _stop(self, candidate: Candidate) -> None:
         if self._started:
-            await self._hooks.shutdown(self._host, _those(candidate, "shutdown"))
+            await self._hooks.shutdown(self._face(candidate), _those(candidate, "shutdown"))
 
     def _told(self, reports: list[PluginReport]) -> list[PluginReport]:
         for report in reports:

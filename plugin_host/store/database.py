@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+import sqlalchemy.exc
 from sqlalchemy import URL, Engine, create_engine, event
 
 from plugin_host.errors import StoreError
@@ -47,7 +49,7 @@ class Database:
                 migrate(connection, "host", list(metadata.sorted_tables), [])
         except Exception as error:
             self.close()
-            raise StoreError(f"cannot open the store {self.path.name}: {error}") from error
+            raise StoreError(_unusable(self.path, error)) from error
         self.open_for_reading()
         self._watchdog.start()
         self._writer = Writer(self._write_engine, self._watchdog, unit_limit=self._unit_limit)
@@ -94,9 +96,14 @@ class Database:
         """Run a query in this thread; for the command line and for start-up."""
         if self._read_engine is None:
             raise StoreError("the store is not open")
-        # Begun here: statements straight on the driver begin nothing, and a query of several must see one state.
-        with self._read_engine.begin() as connection:
-            return query(Tx(connection))
+        try:
+            # Begun here: statements straight on the driver begin nothing, and a query of several must see one state.
+            with self._read_engine.begin() as connection:
+                return query(Tx(connection))
+        except (sqlite3.DatabaseError, sqlalchemy.exc.DatabaseError) as error:
+            if type(getattr(error, "orig", None) or error) is not sqlite3.DatabaseError:
+                raise  # the query's own fault; only a file that is no database or damaged is this plain class
+            raise StoreError(_unusable(self.path, error)) from error
 
     async def migrate(self, owner: str, tables: list[Any], steps: list[Callable[..., None]]) -> None:
         """Bring a plugin's own tables up to date; all of it or nothing. Raises what a migration raises."""
@@ -150,3 +157,10 @@ def _engine(path: Path, *, writing: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
     return engine
+
+
+def _unusable(path: Path, error: Exception) -> str:
+    if isinstance(error, StoreError):
+        return f"{path.name}: {error}"
+    cause = getattr(error, "orig", None) or error
+    return f"打不开数据库 {path.name}（{cause}）。先备份 {path.parent.name} 目录，再恢复备份，或用 --home 换一个目录"

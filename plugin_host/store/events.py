@@ -34,6 +34,10 @@ _OPEN = Prepared(
 )
 _PURGE = purge(events.c.seq, events.c.accepted < bindparam("t"), events.c.state != bindparam("s"))
 
+_LAST_DOOR = Prepared(
+    select(events.c.door).where(events.c.session == bindparam("s")).order_by(events.c.seq.desc()).limit(1)
+)
+
 OPEN, DONE, FAILED = "open", "done", "failed"
 
 
@@ -91,13 +95,24 @@ def open_events(tx: Tx) -> list[OpenEvent]:
     return [OpenEvent(msgspec.json.decode(body, type=Event), attempts, accepted) for body, attempts, accepted in rows]
 
 
+def last_door(tx: Tx, session: str) -> str | None:
+    """The door through which the session was last heard, as long as its keys live."""
+    rows = tx.run(_LAST_DOOR, {"s": session})
+    return str(rows[0][0]) if rows else None
+
+
 def purge_events(tx: Tx, now: float) -> int:
     """Forget the keys of ended events after 48 h, a bounded number at once; returns how many."""
     return tx.count(_PURGE, {"t": now - KEY_LIFE, "s": OPEN})
 
 
 def _about(row: Accepting) -> dict[str, Any]:
-    return {"key": row.event.key, "age": round(max(0.0, row.now - row.event.time), 3) if row.event.time else 0.0}
+    about: dict[str, Any] = {"key": row.event.key, "age": 0.0}
+    if row.event.time:
+        about["age"] = round(max(0.0, row.now - row.event.time), 3)
+    if origin := row.event.detail.get("from"):
+        about["from"] = origin
+    return about
 
 
 def _values(row: Accepting) -> dict[str, Any]:

@@ -27,6 +27,7 @@ events = Table(
     Column("ended", Float),
     Index("events_state", "state"),
     Index("events_accepted", "accepted"),
+    Index("events_session", "session", "seq"),
     sqlite_autoincrement=True,
 )
 

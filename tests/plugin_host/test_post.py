@@ -9,16 +9,21 @@ import pytest
 
 from plugin_host.context import CallContext, Effects
 from plugin_host.errors import CallError
-from plugin_host.post import RATE, WINDOW
+from plugin_host.post import EARLY_LIMIT, RATE, WINDOW, PluginPost
 from plugin_host.units import Unit
 from plugin_host.values import Outcome, Private
 from tests.kit.host_room import DOOR, Capture, HostRoom, MovedClock, ScriptedModel, native, rows
 
 
+def face(room: HostRoom) -> PluginPost:
+    """What one plugin is handed, with a rate of its own each time."""
+    return room.host.post.of("p")
+
+
 async def test_a_line_is_said_in_its_session(tmp_path: Path) -> None:
     async with HostRoom(tmp_path) as room:
-        assert await room.host.post.post("group:7", "到点了") == "accepted"
-        assert await room.host.post.post("private:1001", "到点了") == "accepted"
+        assert await face(room).post("group:7", "到点了") == "accepted"
+        assert await face(room).post("private:1001", "到点了") == "accepted"
         await room.quiet()
         sent = [(action.action, action.params.get("group_id"), action.source) for action in room.channel.actions]
         assert ("send_group_msg", "7", "notice") in sent
@@ -27,7 +32,7 @@ async def test_a_line_is_said_in_its_session(tmp_path: Path) -> None:
 
 async def test_a_key_makes_it_happen_once(tmp_path: Path) -> None:
     async with HostRoom(tmp_path) as room:
-        said = [await room.host.post.post("group:7", "一次", key="timer:1") for _ in range(2)]
+        said = [await face(room).post("group:7", "一次", key="timer:1") for _ in range(2)]
         await room.quiet()
         assert (said, room.channel.texts) == (["accepted", "duplicate"], ["一次"])
 
@@ -35,13 +40,17 @@ async def test_a_key_makes_it_happen_once(tmp_path: Path) -> None:
 async def test_so_many_a_minute_and_not_one_more(tmp_path: Path) -> None:
     clock = MovedClock(frozen=True)
     async with HostRoom(tmp_path, clock=clock) as room:
+        mine = face(room)
+        with pytest.raises(CallError, match="会话应写成"):
+            await mine.post("somewhere", "x")
         for number in range(RATE):
-            await room.host.post.post(f"group:{number}", "x")
+            await mine.post(f"group:{number}", "x")
         with pytest.raises(CallError, match="每分钟最多 20 条") as refused:
-            await room.host.post.post("group:7", "x")
+            await mine.post("group:7", "x")
         assert refused.value.code == "post_rate"
+        assert await face(room).post("group:7", "x") == "accepted"
         clock.ahead = WINDOW
-        assert await room.host.post.post("group:7", "x") == "accepted"
+        assert await mine.post("group:7", "x") == "accepted"
 
 
 async def test_it_leaves_by_the_door_where_the_session_was_last_heard(tmp_path: Path) -> None:
@@ -49,19 +58,55 @@ async def test_it_leaves_by_the_door_where_the_session_was_last_heard(tmp_path: 
         other = Capture("QQ:2")
         room.host.open_door(other)
         await room.say("hi", door="QQ:2", addressed=True)
-        await room.host.post.post("group:100", "到点了")
+        await face(room).post("group:100", "到点了")
         await room.quiet()
         assert (room.channel.texts, other.texts) == ([], ["到点了"])
         with pytest.raises(CallError, match="不知道从哪个账号向 group:7 发送"):
-            await room.host.post.post("group:7", "x")
+            await face(room).post("group:7", "x")
 
 
-async def test_without_an_open_door_nothing_is_posted(tmp_path: Path) -> None:
+async def test_what_is_posted_before_the_first_door_opens_waits_for_it(tmp_path: Path) -> None:
     async with HostRoom(tmp_path) as room:
         room.host.shut_door(room.channel.door)
+        mine = face(room)
+        assert await mine.post("group:7", "早") == "waiting"
+        room.host.open_door(room.channel)
+        await room.channel.wait(1)
+        assert room.channel.texts == ["早"]
+
+
+async def test_no_more_than_a_hundred_wait_for_the_first_door(tmp_path: Path) -> None:
+    async with HostRoom(tmp_path) as room:
+        room.host.shut_door(room.channel.door)
+        for _ in range(EARLY_LIMIT):
+            await face(room).post("group:7", "早")
         with pytest.raises(CallError) as refused:
-            await room.host.post.post("group:7", "x")
+            await face(room).post("group:7", "早")
         assert refused.value.code == "no_door"
+
+
+async def test_a_session_is_reached_by_the_door_where_it_was_heard_before_a_restart(tmp_path: Path) -> None:
+    async with HostRoom(tmp_path) as room:
+        other = Capture("QQ:2")
+        room.host.open_door(other)
+        await room.say("hi", door="QQ:2", addressed=True)
+        room.host.sessions._awake.clear()
+        await face(room).post("group:100", "到点了")
+        await room.quiet()
+        assert (room.channel.texts, other.texts) == ([], ["到点了"])
+
+
+async def test_a_plugin_may_post_while_it_starts(tmp_path: Path) -> None:
+    plugin = """
+    @hookimpl
+    async def startup(host):
+        await host.post("group:7", "我来了")
+    """
+    async with HostRoom(tmp_path, plugins={"early": plugin}) as room:
+        await room.channel.wait(1)
+        assert room.channel.texts == ["我来了"]
+        [(payload,)] = await rows(room.host.database, "select payload from journal where type = 'event.accepted'")
+        assert '"from": "plugin:early"' in payload
 
 
 async def test_a_prompt_starts_a_turn_without_an_asker(tmp_path: Path) -> None:
@@ -76,7 +121,7 @@ async def test_a_prompt_starts_a_turn_without_an_asker(tmp_path: Path) -> None:
 
         room.offer(who)
         await room.host.units.commit(Unit("group:7", DOOR, "setup", 0, Effects(flags={"ai": True})))
-        await room.host.post.post("group:7", prompt="问早")
+        await face(room).post("group:7", prompt="问早")
         await room.quiet()
         assert room.channel.texts == ["早上好"]
         assert "问早" in model.requests[0].messages[-1].text
@@ -85,10 +130,10 @@ async def test_a_prompt_starts_a_turn_without_an_asker(tmp_path: Path) -> None:
 
 async def test_a_prompt_for_a_silent_session_is_ended_without_a_word(tmp_path: Path) -> None:
     async with HostRoom(tmp_path, model=ScriptedModel()) as room:
-        await room.host.post.post("group:7", prompt="问早", key="k")
+        await face(room).post("group:7", prompt="问早", key="k")
         await room.quiet()
         assert room.channel.texts == []
-        assert await rows(room.host.database, "select state from events where key = 'k'") == [("done",)]
+        assert await rows(room.host.database, "select state from events where key = 'plugin:p:k'") == [("done",)]
 
 
 async def test_a_refused_private_message_comes_back_as_one_line_in_the_group(tmp_path: Path) -> None:
@@ -149,4 +194,4 @@ async def test_a_host_that_stops_takes_nothing_more(tmp_path: Path) -> None:
     async with HostRoom(tmp_path) as room:
         room.host.post.close()
         with pytest.raises(CallError, match="正在停止"):
-            await room.host.post.post("group:7", "x")
+            await face(room).post("group:7", "x")

@@ -95,13 +95,13 @@ def test_close_may_be_called_twice_and_ends_its_threads(path: Path) -> None:
 def test_a_file_that_is_no_database_is_one_clear_error(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"this is no database, whatever its name says" * 100)
-    with pytest.raises(StoreError, match=r"cannot open the store bot\.db: .*not a database"):
+    with pytest.raises(StoreError, match=r"打不开数据库 bot\.db（.*not a database"):
         Database(path).open()
 
 
 def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match=r"cannot open the store bot\.db"):
+    with pytest.raises(StoreError, match=r"打不开数据库 bot\.db"):
         Database(tmp_path / "file" / "bot.db").open()
 
 
