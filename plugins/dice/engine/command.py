@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from plugins.dice.engine.compiler import Program, program_of
 from plugins.dice.engine.errors import DiceError
 from plugins.dice.engine.fold import Folded, fold
 from plugins.dice.engine.limits import DEFAULT_LIMITS, Limits
 from plugins.dice.engine.names import Resolver, Variables, resolver_of
+from plugins.dice.engine.program import Program, program_of
 from plugins.dice.engine.roller import placed, split_rounds, too_long
 from plugins.dice.engine.template import Site
 
@@ -97,7 +97,7 @@ def _computes(program: Program, unknown: list[Site], body: str) -> bool:
 def _reason_start(body: str, unknown: list[Site]) -> int | None:
     """Where the reason starts if it begins with an operator: `d20 -攻击` has a space before, none behind."""
     for site in unknown:
-        before = body[: site.span[0]].rstrip("+-*/%^")
+        before = body[: site.span[0]].rstrip("+-*/%^<>=!&|?")
         if before != body[: site.span[0]] and before[-1:].isspace():
             return len(before)
     return None

@@ -1,20 +1,22 @@
-"""Owns compiling: a folded text becomes a program of closures, kept in a cache that holds no values."""
+"""Owns compiling: the nodes of a tree become closures, and the places whose values a text shows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import replace
 
-from plugins.dice.engine.arithmetic import ARITHMETIC, Arithmetic, bounded
+from plugins.dice.engine import forms, nodes
 from plugins.dice.engine.context import Context
-from plugins.dice.engine.dialect import SUM, Dialect, dialect_named
-from plugins.dice.engine.errors import DiceError, Span, quoted
-from plugins.dice.engine.limits import DEFAULT_LIMITS, Limits
-from plugins.dice.engine.nodes import Binary, Dice, Keep, Name, Negative, Node, Number
-from plugins.dice.engine.parser import parse
-from plugins.dice.engine.template import Site, Template, template_of
+from plugins.dice.engine.dialect import SUM, Dialect
+from plugins.dice.engine.errors import DiceError, Span
+from plugins.dice.engine.limits import Limits
+from plugins.dice.engine.lists import pick
+from plugins.dice.engine.modified import modified_term
+from plugins.dice.engine.nodes import Binary, Dice, Name, Negative, Node, Number
+from plugins.dice.engine.pools import bonus_term, cross_term, fate_term, pool_term
+from plugins.dice.engine.template import Site
 from plugins.dice.engine.terms import (
     Closure,
+    IntClosure,
     charged_faces,
     checked_count,
     checked_keep,
@@ -23,139 +25,106 @@ from plugins.dice.engine.terms import (
     subtotal,
 )
 
-CACHED_PROGRAMS = 4096
-# The size of a program grows with its text: longer texts are compiled each time, or 4096 of the longest
-# sums a group can send would hold hundreds of megabytes.
-CACHED_CHARACTERS = 64
 
-
-@dataclass(frozen=True, eq=False)
-class Program:
-    """A compiled text. `end` is where the expression ends; `marks` is where default side counts belong.
-
-    Without slots, for `template` is made on first use: most rolls of a busy group repeat, few need it cold.
-    """
-
-    run: Closure
-    text: str
-    end: int
-    sites: tuple[Site, ...]
-    marks: tuple[int, ...]
-    default_sides: int
-    operators: int
-    limits: Limits
-
-    @cached_property
-    def template(self) -> Template:
-        """How results of this program are written."""
-        return template_of(self.text, self.end, self.sites, self.marks, self.default_sides)
-
-    @property
-    def names(self) -> tuple[Site, ...]:
-        """The sites that are names, in the order of the text."""
-        return tuple(site for site in self.sites if site.name is not None)
-
-    @property
-    def rolls(self) -> bool:
-        """Whether there is a dice term in it."""
-        return any(site.name is None for site in self.sites)
-
-
-def compile_program(text: str, dialect: str, default_sides: int, limits: Limits | None) -> Program:
-    """The program of folded `text`; None stands for the default limits. Raises DiceError."""
-    bounds = limits or DEFAULT_LIMITS
-    table = dialect_named(dialect)
-    parsed = parse(text, table, bounds)
-    compiler = _Compiler(bounds, table, default_sides)
-    run = compiler.closure(parsed.root)
-    marks = tuple(sorted(compiler.marks))
-    sites = tuple(compiler.sites)
-    return Program(run, text, parsed.end, sites, marks, default_sides, parsed.operators, bounds)
-
-
-compiled = lru_cache(maxsize=CACHED_PROGRAMS)(compile_program)
-"""`compile_program` with a memory, for texts of up to CACHED_CHARACTERS."""
-
-
-def program_of(text: str, dialect: str, default_sides: int, limits: Limits | None) -> Program:
-    """The program of folded `text`, remembered if it is short. Raises DiceError."""
-    build = compiled if len(text) <= CACHED_CHARACTERS else compile_program
-    return build(text, dialect, default_sides, limits)
-
-
-class _Compiler:
+class Compiler:
     """Turns the nodes of one tree into closures, left to right, which is the order dice are rolled in."""
 
-    __slots__ = ("bits", "default_sides", "dialect", "limits", "marks", "sites")
+    __slots__ = ("assigned", "bits", "compile_text", "default_sides", "dialect", "limits", "marks", "sites")
 
-    def __init__(self, limits: Limits, dialect: Dialect, default_sides: int) -> None:
-        self.limits = limits
+    def __init__(self, limits: Limits, dialect: Dialect, default_sides: int, compile_text: forms.Compile) -> None:
+        # Counted out once: a replacement costs more than most programs take to compile.
+        lower = dialect.most_sides < limits.sides
+        self.limits = replace(limits, sides=dialect.most_sides) if lower else limits
         self.bits = limits.integer_bits
         self.dialect = dialect
         self.default_sides = default_sides
+        self.compile_text = compile_text
         self.sites: list[Site] = []
         self.marks: list[int] = []
+        self.assigned: set[str] = set()
 
     def closure(self, node: Node) -> Closure:
         match node:
             case Number():
-                return _constant(node.value)
+                return forms.constant(node.value)
             case Dice():
                 return self.dice(node)
             case Binary():
                 return self.binary(node)
             case Negative():
-                return _negative(self.closure(node.operand))
+                return forms.negative(self.closure(node.operand), node.span)
             case Name():
-                return self.name(node)
+                local = node.name in self.assigned
+                site = self.site(node.span, node.name, local)
+                return forms.named(node.name, site, node.span, self.limits, self.compile_text)
+            case nodes.Bonus() | nodes.Pool() | nodes.Cross() | nodes.Fate():
+                return self.special(node)
+            case nodes.ListOf() | nodes.Range() | nodes.Index() | nodes.Slice() | nodes.Pick() | nodes.Call():
+                return self.listed(node)
+            case _:
+                return self.statement(node)
 
-    def site(self, span: Span, name: str | None = None) -> int:
-        self.sites.append(Site(span, name))
+    def site(self, span: Span, name: str | None = None, local: bool = False) -> int:
+        self.sites.append(Site(span, name, local))
         return len(self.sites) - 1
-
-    def name(self, node: Name) -> Closure:
-        return _named(self.site(node.span, node.name), node, self.bits)
 
     def binary(self, node: Binary) -> Closure:
         """A whole chain of left operands becomes one loop, so that a long sum is not a deep call."""
-        chain: list[Binary] = []
+        links: list[Binary] = []
         base: Node = node
         while isinstance(base, Binary):
-            chain.append(base)
+            links.append(base)
             base = base.left
-        chain.reverse()
-        if len(chain) == 1 and isinstance(base, Dice) and isinstance(node.right, Number) and _adds(node):
-            return _plus_constant(self.dice(base), node.right.value if node.operator.sign == "+" else -node.right.value)
-        first = self.closure(base)
-        steps = tuple((ARITHMETIC[link.operator.sign], self.closure(link.right), link.span) for link in chain)
-        return _chain(first, steps, self.bits)
+        links.reverse()
+        if len(links) == 1 and isinstance(base, Dice) and node.operator.binding == SUM:
+            constant = node.right.value if isinstance(node.right, Number) else 0.0
+            if isinstance(constant, int):
+                return self.dice(base, constant if node.operator.sign == "+" else -constant)
+        value = self.closure(base)
+        steps: list[forms.Step] = []
+        for link in links:
+            sign = link.operator.sign
+            if sign in ("&&", "||"):
+                left = forms.chain(value, tuple(steps), self.limits) if steps else value
+                join = forms.both if sign == "&&" else forms.either
+                value, steps = join(left, self.closure(link.right)), []
+            else:
+                steps.append(forms.step(sign, self.closure(link.right), link.right.span, link.span))
+        return forms.chain(value, tuple(steps), self.limits) if steps else value
 
-    def dice(self, node: Dice) -> Closure:
+    def dice(self, node: Dice, constant: int = 0) -> IntClosure:
         if node.sides is None:
             self.marks.append(node.mark)
         count = self.operand(node.count, 1)
         sides = self.operand(node.sides, self.default_sides)
         number = self.operand(node.keep.number if node.keep else None, 0)
-        site = self.site(node.span)
-        if isinstance(count, int) and isinstance(sides, int) and isinstance(number, int):
+        plain = not node.changes and node.bound is None and node.tally is None
+        if plain and isinstance(count, int) and isinstance(sides, int) and isinstance(number, int):
             checked_count(count, node.span)
             checked_sides(sides, node.span, self.limits)
             kept = checked_keep(node.keep, number, count, self.dialect.keep_clamps) if node.keep else 0
-            return fixed_term(site, node.span, count, sides, kept)
-        parts = (_as_closure(count), _as_closure(sides), _as_closure(number))
-        return self.computed_term(site, node.span, node.keep, parts)
+            return fixed_term(self.site(node.span), node.span, count, sides, kept, constant)
+        bound = self.operand(node.bound.number if node.bound else None, 0)
+        site = self.site(node.span)
+        parts = (_as_closure(count), _as_closure(sides), _as_closure(number), _as_closure(bound))
+        make = self.computed_term if plain else self.modified_term
+        term = make(site, node, parts)
+        return _plus_constant(term, constant) if constant else term
 
-    def operand(self, node: Node | None, absent: int) -> int | Closure:
+    def modified_term(self, site: int, node: Dice, parts: tuple[IntClosure, ...]) -> IntClosure:
+        return modified_term(site, node, parts, self.limits, self.dialect.keep_clamps)
+
+    def operand(self, node: Node | None, absent: int) -> int | IntClosure:
         """A part of a dice term: a number that is known now, or a closure."""
         if node is None:
             return absent
-        return node.value if isinstance(node, Number) else self.closure(node)
+        if isinstance(node, Number) and isinstance(node.value, int):
+            return node.value
+        return forms.as_whole(self.closure(node), node.span)
 
-    def computed_term(
-        self, site: int, span: Span, keep: Keep | None, parts: tuple[Closure, Closure, Closure]
-    ) -> Closure:
-        count_of, sides_of, number_of = parts
-        limits, clamps = self.limits, self.dialect.keep_clamps
+    def computed_term(self, site: int, node: Dice, parts: tuple[IntClosure, ...]) -> IntClosure:
+        count_of, sides_of, number_of, _ = parts
+        span, keep, limits, clamps = node.span, node.keep, self.limits, self.dialect.keep_clamps
 
         def run(context: Context) -> int:
             count = checked_count(count_of(context), span)
@@ -168,49 +137,67 @@ class _Compiler:
 
         return run
 
+    def special(self, node: nodes.Bonus | nodes.Pool | nodes.Cross | nodes.Fate) -> Closure:
+        count = _as_closure(self.operand(node.count, 4 if isinstance(node, nodes.Fate) else 1))
+        if isinstance(node, nodes.Bonus):
+            return bonus_term(self.site(node.span), node, count, self.dialect)
+        if isinstance(node, nodes.Fate):
+            return fate_term(self.site(node.span), node, count)
+        line = _as_closure(self.operand(node.line, 0))
+        sides = _as_closure(self.operand(node.sides, 10))
+        if isinstance(node, nodes.Cross):
+            return cross_term(self.site(node.span), node, (count, line, sides), self.limits, self.dialect)
+        parts = (count, line, sides, _as_closure(self.operand(node.number, 8)))
+        return pool_term(self.site(node.span), node, parts, self.limits, self.dialect)
 
-def _adds(node: Binary) -> bool:
-    return node.operator.binding == SUM
+    def listed(
+        self, node: nodes.ListOf | nodes.Range | nodes.Index | nodes.Slice | nodes.Pick | nodes.Call
+    ) -> Closure:  # fmt: skip
+        span = node.span
+        match node:
+            case nodes.ListOf():
+                return forms.list_of([self.closure(item) for item in node.items], span)
+            case nodes.Range():
+                return forms.range_of(self.whole(node.first), self.whole(node.last), self.limits, span)
+            case nodes.Index():
+                return forms.index(self.closure(node.of), self.whole(node.at), span)
+            case nodes.Slice():
+                first = self.whole(node.first) if node.first else None
+                last = self.whole(node.last) if node.last else None
+                return forms.slice_of(self.closure(node.of), first, last, self.limits, span)
+            case nodes.Call():
+                arguments = [self.closure(argument) for argument in node.arguments]
+                return forms.call(node.function, arguments, self.limits, span)
+            case nodes.Pick():
+                number = self.whole(node.keep.number) if node.keep else None
+                bound = self.closure(node.bound.number) if node.bound else None
+                return pick(node, self.closure(node.of), number, bound, self.limits, self.dialect.keep_clamps)
+
+    def whole(self, node: Node) -> IntClosure:
+        return forms.as_whole(self.closure(node), node.span)
+
+    def statement(self, node: Node) -> Closure:
+        match node:
+            case nodes.Text():
+                return forms.constant(node.value)
+            case nodes.Choice():
+                branches = [(self.closure(condition), self.closure(value)) for condition, value in node.branches]
+                return forms.choice(branches, self.closure(node.otherwise) if node.otherwise else forms.constant(""))
+            case nodes.Triangle():
+                return forms.triangle(self.whole(node.operand), self.bits, node.span)
+            case nodes.Assign():
+                value = self.closure(node.value)
+                self.assigned.add(node.name)
+                return forms.assign(node.name, value, node.computed)
+            case nodes.Steps():
+                return forms.steps([self.closure(step) for step in node.steps])
+            case _:
+                raise DiceError("syntax", node.span, "这里缺少一个数字或骰子")
 
 
-def _as_closure(part: int | Closure) -> Closure:
-    return _constant(part) if isinstance(part, int) else part
+def _as_closure(part: int | IntClosure) -> IntClosure:
+    return (lambda context: part) if isinstance(part, int) else part
 
 
-def _constant(value: int) -> Closure:
-    return lambda context: value
-
-
-def _negative(operand: Closure) -> Closure:
-    return lambda context: -operand(context)
-
-
-def _plus_constant(term: Closure, constant: int) -> Closure:
-    # No bound to check: a term is at most dice times sides, a literal has a digit limit.
+def _plus_constant(term: IntClosure, constant: int) -> IntClosure:
     return lambda context: term(context) + constant
-
-
-def _chain(first: Closure, steps: tuple[tuple[Arithmetic, Closure, Span], ...], bits: int) -> Closure:
-    def run(context: Context) -> int:
-        value = first(context)
-        for combine, operand, span in steps:
-            value = combine(value, operand(context), bits, span)
-        return value
-
-    return run
-
-
-def _named(site: int, node: Name, bits: int) -> Closure:
-    name, span = node.name, node.span
-
-    def run(context: Context) -> int:
-        value = context.resolver.resolve(name)
-        if value is None:
-            raise DiceError("name", span, f"没有名为{quoted(name)}的属性")
-        if not isinstance(value, int):
-            raise DiceError("type", span, f"{quoted(name)}的值不是整数，不能参与计算")
-        value = bounded(int(value), bits, span)
-        context.trace.append((site, 0, (), 0, value))
-        return value
-
-    return run

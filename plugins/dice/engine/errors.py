@@ -21,16 +21,21 @@ class DiceError(Exception):
         decimal    a decimal number where only integers are understood
         depth      brackets nested deeper than Limits.depth
         operators  more operators than Limits.operators
-        budget     more dice than Limits.dice in one message, all rounds together
+        budget     more dice than Limits.dice in one message, all rounds together; or computed
+                   attributes that are used more than Limits.computed times or refer to themselves
         count      a die count below 1
         sides      a side count below 1 or above Limits.sides
         keep       a keep/drop that leaves nothing, is negative, or is given twice
+        endless    re-rolls, explosions or pools that would never end, or went beyond Limits.chain
+        pool       a pool, cross or bonus die with a number out of range
+        items      more list items than Limits.items, or an operation on an empty list
+        index      a list index beyond the list
         division   division or remainder by zero
-        power      a negative exponent
-        overflow   an integer beyond Limits.integer_bits
+        power      a negative exponent, or one that has no real result
+        overflow   an integer beyond Limits.integer_bits, or a decimal beyond all bounds
         rounds     a round count of 0 or above Limits.rounds
         name       a name that the resolver does not know
-        type       a variable whose value is not an integer
+        type       a value of the wrong kind: a text or list where a number is needed
         replay     a replayed die is missing or not a face of the die rolled
         dialect    no such dialect
     """

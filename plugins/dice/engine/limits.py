@@ -18,6 +18,10 @@ class Limits:
     operators: int = 256  # infix operators, signs and chained dice
     integer_bits: int = 256
     rounds: int = 12
+    chain: int = 100  # dice that one die may bring by exploding or re-rolling; rounds of a pool
+    items: int = 1000  # of a list
+    listed: int = 10_000  # list items that one message works on, counted anew for each operation
+    computed: int = 1000  # uses of computed attributes
     reason_characters: int = 200  # a longer reason is cut
     detail_faces: int = 50  # faces of one term that are written out
     detail_bytes: int = 1024  # UTF-8 bytes of the detail; a longer one is folded

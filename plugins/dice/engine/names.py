@@ -1,16 +1,26 @@
-"""Owns how names get values: the resolver protocol and its form over a mapping."""
+"""Owns how names get values: the resolver protocol, its form over a mapping, and computed attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """An attribute that is an expression, evaluated anew each time its name is used."""
+
+    text: str
+
+
+Held = int | float | str | Sequence[int | float | str] | Computed
 
 
 class Resolver(Protocol):
     """Where the values of names come from, asked while a roll is made (never cached)."""
 
-    def resolve(self, name: str) -> int | None:
+    def resolve(self, name: str) -> Held | None:
         """The value of `name`; None if it is unknown."""
 
 
@@ -18,9 +28,9 @@ class Resolver(Protocol):
 class MappingResolver:
     """The resolver over a plain mapping."""
 
-    values: Mapping[str, int]
+    values: Mapping[str, Held]
 
-    def resolve(self, name: str) -> int | None:
+    def resolve(self, name: str) -> Held | None:
         return self.values.get(name)
 
 
@@ -28,13 +38,13 @@ class MappingResolver:
 class NoNames:
     """The resolver that knows no name."""
 
-    def resolve(self, name: str) -> int | None:
+    def resolve(self, name: str) -> Held | None:
         return None
 
 
 NO_NAMES = NoNames()
 
-Variables = Mapping[str, int] | Resolver
+Variables = Mapping[str, Held] | Mapping[str, int] | Resolver
 
 
 def resolver_of(variables: Variables | None) -> Resolver:

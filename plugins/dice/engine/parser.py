@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from plugins.dice.engine import lexer
 from plugins.dice.engine.dialect import POWER, SIGN, Dialect
 from plugins.dice.engine.errors import DiceError
 from plugins.dice.engine.lexer import Token, name_at, token_at
 from plugins.dice.engine.limits import Limits
-from plugins.dice.engine.nodes import Binary, Dice, Keep, Name, Negative, Node, Number
+from plugins.dice.engine.list_reader import ListReader
+from plugins.dice.engine.nodes import Assign, Binary, Choice, Name, Negative, Node, Steps, Text, Triangle
 
-_LOW = ("kl", "q", "dl")
-_NEVER = -1
+STEPS_PER_OPERATOR = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ def parse(text: str, dialect: Dialect, limits: Limits) -> Parsed:
     """Parse the longest valid prefix of folded `text`; DiceError `syntax` when there is none."""
     parser = _Parser(text, dialect, limits)
     try:
-        root = parser.expression(0)
+        root = parser.statements() if "=" in text else parser.whole()
     except DiceError as error:
         furthest = parser.furthest
         if furthest is None or error.code != "syntax" or error.span >= furthest.span:
@@ -36,29 +37,119 @@ def parse(text: str, dialect: Dialect, limits: Limits) -> Parsed:
     return Parsed(root, parser.position, parser.operators)
 
 
-class _Parser:
+class _Parser(ListReader):
     """One pass over one text. A failed infix operator gives its place back: the prefix stands."""
 
-    __slots__ = ("dead", "depth", "dialect", "furthest", "limits", "operators", "peeked", "position", "text")
+    __slots__ = ()
 
-    def __init__(self, text: str, dialect: Dialect, limits: Limits) -> None:
-        self.text = text
-        self.dialect = dialect
-        self.limits = limits
-        self.position = 0
-        self.depth = 0
-        self.operators = 0
-        self.dead = _NEVER  # the infix operator that failed: nobody tries it again, so parsing stays linear
-        self.furthest: DiceError | None = None
-        self.peeked: tuple[int, Token] = (_NEVER, Token("other", "", 0, 0))
+    def statements(self) -> Node:
+        """Assignments with `;` between them, then an expression; one of them is enough."""
+        start = self.peek().start
+        steps = [self.statement()]
+        while isinstance(steps[-1], Assign) and (token := self.peek()).text == ";":
+            before = (self.position, self.operators, self.depth, self.branching)
+            self.count_operator(token)
+            self.position = token.end
+            try:
+                steps.append(self.statement())
+            except DiceError as error:
+                if error.code != "syntax":
+                    raise
+                self.position, self.operators, self.depth, self.branching = before
+                break
+        return steps[0] if len(steps) == 1 and not isinstance(steps[0], Assign) else Steps(
+            tuple(steps), (start, self.position)
+        )  # fmt: skip
 
-    def peek(self) -> Token:
-        """The token at the position, lexed once however often it is asked for."""
-        position, token = self.peeked
-        if position != self.position:
-            token = token_at(self.text, self.position)
-            self.peeked = (self.position, token)
-        return token
+    def statement(self) -> Node:
+        """An assignment, or the expression that a text is when nothing follows its `=`."""
+        match = lexer.ASSIGN.match(self.text, self.position)
+        # `d20=` is a die, not a name; and `&` before it makes no difference to that.
+        if match is None or token_at(self.text, match.start(2)).kind == "die":
+            return self.whole()
+        before = (self.position, self.operators, self.depth, self.branching)
+        self.count_operator(Token("operator", "=", match.start(2), match.end()))
+        self.position = match.end()
+        try:
+            value = self.whole()
+        except DiceError as error:
+            if error.code != "syntax":
+                raise
+            self.position, self.operators, self.depth, self.branching = before
+            return self.whole()
+        return Assign(match[2], value, match[1] == "&", (match.start(2), self.position))
+
+    def whole(self) -> Node:
+        """An expression with the choice that may follow it."""
+        condition = self.expression(0)
+        token = self.peek()
+        if token.text != "?" or token.start == self.dead:
+            return condition
+        return self.choice(condition, token)
+
+    def choice(self, condition: Node, token: Token) -> Node:
+        """What `?` makes of `condition`; `condition` itself if nothing that could be a branch follows."""
+        before = (self.position, self.operators, self.depth, self.branching)
+        start = condition.span[0]
+        self.count_operator(token)
+        self.enter(token)
+        try:
+            node = self.branches(condition, start)
+        except DiceError as error:
+            if error.code != "syntax":
+                raise
+            self.position, self.operators, self.depth, self.branching = before
+            self.dead = token.start
+            if not self.dialect.triangles:
+                return condition
+            self.position = token.end
+            self.count_operator(token)
+            return Triangle(condition, (start, self.position))
+        self.depth, self.branching = before[2:]
+        return node
+
+    def branches(self, condition: Node, start: int) -> Choice:
+        self.branching = True
+        found = [(condition, self.whole())]
+        if (token := self.peek()).text == ":":
+            otherwise = self.otherwise(token)
+            return Choice(tuple(found), otherwise, (start, self.position))
+        while (token := self.peek()).text == ",":
+            before = (self.position, self.operators, self.depth, self.branching)
+            self.position = token.end
+            following = self.another_branch()
+            if following is None:
+                self.position, self.operators, self.depth, self.branching = before
+                break
+            found.append(following)
+        return Choice(tuple(found), None, (start, self.position))
+
+    def otherwise(self, token: Token) -> Node | None:
+        """The last branch, behind the colon; None (and nothing consumed) if there is none."""
+        before = (self.position, self.operators, self.depth, self.branching)
+        self.position = token.end
+        try:
+            return self.whole()
+        except DiceError as error:
+            if error.code != "syntax":
+                raise
+        self.position, self.operators, self.depth, self.branching = before
+        return None
+
+    def another_branch(self) -> tuple[Node, Node] | None:
+        """`condition ? value` after a comma; None if something else follows."""
+        try:
+            condition = self.expression(0)
+            token = self.peek()
+            if token.text != "?":
+                return None
+            self.count_operator(token)
+            self.position = token.end
+            return condition, self.whole()
+        except DiceError as error:
+            if error.code != "syntax":
+                raise
+            return None
 
     def expression(self, floor: int) -> Node:
         """Operands joined by operators that bind at least as tightly as `floor`."""
@@ -78,7 +169,7 @@ class _Parser:
 
     def right_side(self, token: Token, binding: int) -> Node | None:
         """The right operand of the operator `token`; None if none follows (then nothing is consumed)."""
-        before = (self.position, self.operators, self.depth)
+        before = (self.position, self.operators, self.depth, self.branching)
         self.count_operator(token)
         self.position = token.end
         groups_right = binding == POWER and self.dialect.power_groups_right
@@ -89,48 +180,67 @@ class _Parser:
                 raise
             if self.furthest is None or error.span > self.furthest.span:
                 self.furthest = error
-        self.position, self.operators, self.depth = before
+        self.position, self.operators, self.depth, self.branching = before
         self.dead = token.start
         return None
 
     def operand(self) -> Node:
+        self.steps += 1
         token = self.peek()
-        if token.kind == "number":
+        if self.steps > STEPS_PER_OPERATOR * self.limits.operators:
+            raise DiceError("operators", (token.start, token.end), "算式太复杂，无法读懂")
+        kind = token.kind
+        if kind == "number":
             return self.number(token)
-        if token.kind == "die":
-            return self.chain(self.dice(None, token, token.start), token.start)
-        if token.kind == "open":
-            return self.chain(self.group(token), token.start)
-        if token.kind == "operator" and token.text in "+-":
-            return self.signed(token)
-        name = name_at(self.text, token.start)
-        if name is None:
-            raise DiceError("syntax", (token.start, token.end), "这里缺少一个数字或骰子")
-        self.position = name.end
-        return Name(name.text, (name.start, name.end))
+        if kind == "die":
+            return self.tagged(self.chain(self.dice(None, token, token.start), token.start))
+        if kind == "open":
+            return self.listed(self.counted_group(token), token.start)
+        return self.signed(token) if kind == "operator" and token.text in "+-" else self.other(token)
+
+    def counted_group(self, token: Token) -> Node:
+        """A bracket, and the dice whose count it is."""
+        node = self.group(token)
+        if self.text[self.position : self.position + 1] in tuple("aAcCfF"):
+            return self.counted(node, token.start) or node
+        return self.chain(node, token.start)
+
+    def other(self, token: Token) -> Node:
+        """An operand that is no number, die or round bracket."""
+        if token.kind == "mark" and token.text in "[{":
+            return self.listed(self.bracketed(token), token.start)
+        if token.kind == "text":
+            self.position = token.end
+            return Text(token.text[1:-1], (token.start, token.end))
+        return self.named(token)
 
     def number(self, token: Token) -> Node:
         self.position = token.end
-        if "." in token.text:
-            raise DiceError("decimal", (token.start, token.end), "这里只能使用整数，不能使用小数")
-        counts = self.glued("die") is not None
-        digits = self.limits.count_digits if counts else self.limits.number_digits
-        return self.chain(self.literal(token, digits), token.start)
+        following = self.text[token.end : token.end + 1]
+        counts = following in ("d", "D") and self.glued("die") is not None
+        node: Node = self.literal(token, self.limits.count_digits if counts else self.limits.number_digits)
+        if counts:
+            return self.tagged(self.chain(node, token.start))
+        if following and following in "aAcCfF":
+            node = self.counted(node, token.start) or node
+        return self.tagged(node) if following == "[" else node
 
-    def literal(self, token: Token, digits: int) -> Number:
-        span = (token.start, token.end)
-        if token.end - token.start > digits:
-            raise DiceError("literal", span, f"数字太长：这里最多 {digits} 位")
-        return Number(int(token.text), span)
-
-    def glued(self, kind: str) -> Token | None:
-        """The next token if it is of `kind` and no space stands before it."""
-        token = self.peek()
-        return token if token.kind == kind and token.start == self.position else None
+    def named(self, token: Token) -> Node:
+        if token.text[:1] in tuple("bBpPaAfF") and (node := self.special(token)) is not None:
+            return self.tagged(node)
+        name = name_at(self.text, token.start)
+        if name is None:
+            raise DiceError("syntax", (token.start, token.end), "这里缺少一个数字或骰子")
+        word = name.text.partition(":")[0] if self.branching else name.text
+        self.position = name.start + len(word)
+        call = self.call(word, name.start)
+        return call or self.listed(Name(word, (name.start, self.position)), name.start)
 
     def signed(self, token: Token) -> Node:
         negative = False
         start = token.start
+        if token.text == "+" and not self.dialect.leading_plus:
+            raise DiceError("syntax", (token.start, token.end), "这里不能写正号")
         while token.kind == "operator" and token.text in "+-":
             self.count_operator(token)
             negative ^= token.text == "-"
@@ -144,65 +254,10 @@ class _Parser:
 
     def group(self, token: Token) -> Node:
         """A bracket and what it holds. The node keeps the inner span: errors point at what was computed."""
-        if self.depth >= self.limits.depth:
-            raise DiceError("depth", (token.start, token.end), f"括号嵌套太深：最多 {self.limits.depth} 层")
-        self.depth += 1
-        self.position = token.end
-        node = self.expression(0)
-        closing = self.peek()
-        if closing.kind != "close":
-            raise DiceError("syntax", (token.start, max(closing.start, token.end)), "括号没有闭合，缺少右括号")
-        self.position = closing.end
-        self.depth -= 1
+        before = self.branching
+        self.enter(token)
+        self.branching = False
+        node = self.whole()
+        self.close(token, ")")
+        self.branching = before
         return node
-
-    def chain(self, node: Node, start: int) -> Node:
-        """`node` and the dice terms glued behind it, each taking the one before as its count."""
-        while (token := self.glued("die")) is not None:
-            if isinstance(node, Dice):
-                self.count_operator(token)
-            node = self.dice(node, token, start)
-        return node
-
-    def dice(self, count: Node | None, token: Token, start: int) -> Dice:
-        self.position = token.end
-        if token.text.endswith("%"):
-            mark = token.end - 1
-            sides: Node | None = Number(100, (mark, token.end))
-        else:
-            mark, sides = token.end, self.size()
-        keep = self.keep()
-        return Dice(count, sides, keep, mark, (start, self.position))
-
-    def size(self) -> Node | None:
-        """Digits or a bracket glued to the position; None if there is neither."""
-        if (token := self.glued("number")) is not None:
-            return self.digits(token)
-        if (token := self.glued("open")) is not None:
-            return self.group(token)
-        return None
-
-    def digits(self, token: Token) -> Number:
-        if "." in token.text:
-            raise DiceError("decimal", (token.start, token.end), "这里只能使用整数，不能使用小数")
-        self.position = token.end
-        return self.literal(token, self.limits.count_digits)
-
-    def keep(self) -> Keep | None:
-        token = self.glued("keep")
-        if token is None:
-            return None
-        self.position = token.end
-        number: Node = self.size() or Number(1, (token.start, token.end))
-        word = token.text.lower()
-        keep = Keep("low" if word in _LOW else "high", word.startswith("d"), number, (token.start, self.position))
-        second = self.glued("keep")
-        if second is not None:
-            raise DiceError("keep", (token.start, second.end), "一个骰子项只能有一个取舍（k/q/dh/dl）")
-        return keep
-
-    def count_operator(self, token: Token) -> None:
-        self.operators += 1
-        if self.operators > self.limits.operators:
-            message = f"算式太长：最多 {self.limits.operators} 个运算符"
-            raise DiceError("operators", (token.start, token.end), message)

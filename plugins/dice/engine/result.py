@@ -6,18 +6,22 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plugins.dice.engine.compiler import Program
 from plugins.dice.engine.context import Trace
 from plugins.dice.engine.errors import Span
 from plugins.dice.engine.fold import Folded
-from plugins.dice.engine.render import detail_text, kept_mask
+from plugins.dice.engine.program import Program
+from plugins.dice.engine.render import detail_text, term_faces
+from plugins.dice.engine.values import Result, shown
 
 ROLL_ID_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One dice term as rolled. `span` lies on the user's text; `kept` says which faces count."""
+    """One dice term as rolled. `span` lies on the user's text; `kept` says which faces count.
+
+    `faces` are the numbers they count as, in roll order; `originals` what the dice showed.
+    """
 
     text: str
     span: Span
@@ -25,6 +29,7 @@ class Term:
     faces: tuple[int, ...]
     kept: tuple[bool, ...]
     subtotal: int
+    originals: tuple[int, ...]
 
 
 class RollResult:
@@ -38,7 +43,7 @@ class RollResult:
 
     def __init__(
         self,
-        value: int | list[int],
+        value: Result,
         program: Program,
         source: str | Folded,
         base: int,
@@ -95,14 +100,20 @@ class RollResult:
     def working(self) -> str:
         """How the value came about: `{6+5+4|1}+2=17`, or only the value when there is nothing to show."""
         template = self._program.template
-        detail, value = detail_text(template, self._trace, self._program.limits), str(self.value)
+        detail, value = detail_text(template, self._trace, self._program.limits), shown(self.value)
         return value if detail in (value, template.expression) else f"{detail}={value}"
 
     @property
     def text(self) -> str:
         """The short form for a chat line: `4d6k3+2={6+5+4|1}+2=17`."""
-        expression, working = self._program.template.expression, self.working
-        return expression if expression == working else f"{expression}={working}"
+        program = self._program
+        template = program.template
+        expression = template.expression
+        detail = detail_text(template, self._trace, program.limits)
+        value = str(self.value) if self.value.__class__ is int else shown(self.value)
+        if detail in (value, expression):
+            return expression if expression == value else f"{expression}={value}"
+        return f"{expression}={detail}={value}"
 
     def _folded(self) -> Folded:
         return Folded(self._source, self._source, None) if isinstance(self._source, str) else self._source
@@ -110,7 +121,9 @@ class RollResult:
     def _term(self, entry: Trace) -> Term:
         site, sides, faces, keep, value = entry
         span, text = self._program.sites[site].span, self._program.template.labels[site]
-        return Term(text, self._folded().span(span, self._base), sides, tuple(faces), kept_mask(faces, keep), value)
+        values, kept = term_faces(faces, keep)
+        assert isinstance(value, int)
+        return Term(text, self._folded().span(span, self._base), sides, values, kept, value, tuple(faces))
 
     def __repr__(self) -> str:
         return f"RollResult({self.text!r})"
@@ -124,7 +137,7 @@ class RoundsResult(RollResult):
     def __init__(self, rounds: Sequence[RollResult]) -> None:
         first = rounds[0]
         trace = [entry for result in rounds for entry in result._trace]
-        values = [value for result in rounds if isinstance(value := result.value, int)]
+        values = [result.value for result in rounds]
         super().__init__(values, first._program, first._source, first._base, trace, sum(r.used for r in rounds))
         self._rounds = tuple(rounds)
 

@@ -1,4 +1,4 @@
-"""Owns the sources of dice: operating-system bytes, replayed, lowest, highest and seeded faces."""
+"""Owns the sources of dice: operating-system bytes, replayed, lowest, highest, seeded and verifiable faces."""
 
 from __future__ import annotations
 
@@ -143,6 +143,17 @@ class SeededSource(_ByteSource):
         return self._block[start : self._start]
 
 
+class VerifiableSource(SeededSource):
+    """Dice that a committed secret, a salt and a label decide: with them anyone can roll the same again."""
+
+    __slots__ = ()
+
+    def __init__(self, secret: bytes, salt: bytes, label: str) -> None:
+        parts = (secret, salt, label.encode("utf-8", "surrogatepass"))
+        # Lengths before the parts: no two different triples make the same key.
+        super().__init__(b"dice\x01" + b"".join(len(part).to_bytes(8, "big") + part for part in parts))
+
+
 class ReplaySource:
     """The faces of a list, in order; DiceError `replay` when they run out or fit no such die."""
 
@@ -200,6 +211,14 @@ def system() -> SystemSource:
 def seeded(key: bytes) -> SeededSource:
     """Dice that are a function of `key` alone."""
     return SeededSource(key)
+
+
+def verifiable(secret: bytes, salt: bytes, label: str) -> VerifiableSource:
+    """Dice that are a function of the three alone: SHAKE-128 over them and a block counter.
+
+    `secret` is committed to before and revealed after, `salt` is the players' own, `label` names the roll.
+    """
+    return VerifiableSource(secret, salt, label)
 
 
 def replay(faces: Iterable[int]) -> ReplaySource:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from plugins.dice.engine.compiler import CACHED_CHARACTERS, Program, compile_program, compiled, program_of
 from plugins.dice.engine.context import Context
 from plugins.dice.engine.errors import NOWHERE, DiceError
 from plugins.dice.engine.fold import Folded, fold
 from plugins.dice.engine.limits import DEFAULT_LIMITS, Limits
 from plugins.dice.engine.names import NO_NAMES, Variables, resolver_of
+from plugins.dice.engine.program import CACHED_CHARACTERS, Program, compile_program, compiled, program_of
 from plugins.dice.engine.result import RollResult, RoundsResult
 from plugins.dice.engine.rng import Source, system
 
@@ -53,7 +53,9 @@ def roll(
         build = compiled if len(folded) <= CACHED_CHARACTERS else compile_program
         program = build(folded, dialect, default_sides, limits)
         value = program.run(context)
-        return RollResult(value, program, source, 0, context.trace, bounds.dice - context.budget)
+        if value.__class__ is tuple:
+            value = program.result(value)  # type: ignore[assignment]
+        return RollResult(value, program, source, 0, context.trace, bounds.dice - context.budget)  # type: ignore[arg-type]
     except (DiceError, RecursionError) as error:
         raise placed(error, source, base) from None
 
@@ -89,7 +91,9 @@ def _rounds(rounds: int, context: Context, program: Program, source: str | Folde
     results = []
     for _ in range(rounds):
         context.trace = []
+        if context.scope is not None:
+            context.scope.values.clear()  # each round starts without the names of the one before
         before = context.budget
-        value = program.run(context)
+        value = program.result(program.run(context))
         results.append(RollResult(value, program, source, base, context.trace, before - context.budget))
     return RoundsResult(results)

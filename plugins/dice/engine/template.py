@@ -10,10 +10,11 @@ from plugins.dice.engine.errors import Span
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A place whose value is known only after rolling: a dice term, or a name."""
+    """A place whose value is known only after rolling: a dice term, or a name (`local`: assigned in the text)."""
 
     span: Span
     name: str | None
+    local: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,17 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """`labels` are the sites' own texts; `literals` (one more than `slots`) is what stands around the slots."""
+    """`labels` are the sites' own texts; `literals` (one more than `slots`) is what stands around the slots.
+
+    `plain` is the number of slots if all are dice terms with nothing inside, else -1: such a trace of that
+    length has its entries in the order of the slots.
+    """
 
     expression: str
     labels: tuple[str, ...]
     literals: tuple[str, ...]
     slots: tuple[Slot, ...]
+    plain: int
 
 
 def template_of(text: str, end: int, sites: Sequence[Site], marks: Sequence[int], default_sides: int) -> Template:
@@ -49,7 +55,8 @@ def template_of(text: str, end: int, sites: Sequence[Site], marks: Sequence[int]
     slots = _slots(sites)
     edges = [0, *(edge for slot in slots for edge in sites[slot.site].span), end]
     literals = tuple("".join(text[edges[at] : edges[at + 1]].split()) for at in range(0, len(edges), 2))
-    return Template(written(0, end), tuple(written(*site.span) for site in sites), literals, slots)
+    plain = len(slots) if len(slots) == len(sites) and all(site.name is None for site in sites) else -1
+    return Template(written(0, end), tuple(written(*site.span) for site in sites), literals, slots, plain)
 
 
 def _slots(sites: Sequence[Site]) -> tuple[Slot, ...]:

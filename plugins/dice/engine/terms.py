@@ -8,25 +8,30 @@ from plugins.dice.engine.context import Context
 from plugins.dice.engine.errors import DiceError, Span
 from plugins.dice.engine.limits import Limits
 from plugins.dice.engine.nodes import Keep
+from plugins.dice.engine.values import Value
 
-Closure = Callable[[Context], int]
+Closure = Callable[[Context], Value]
+IntClosure = Callable[[Context], int]
 
 
-def fixed_term(site: int, span: Span, count: int, sides: int, kept: int) -> Closure:
-    """The closure of a term whose numbers are all known; they have been checked."""
+def fixed_term(site: int, span: Span, count: int, sides: int, kept: int, constant: int) -> IntClosure:
+    """The closure of a term whose numbers are all known and checked, plus a `constant` that is not part of it.
+
+    No bound to check: a term is at most dice times sides, a literal has a digit limit.
+    """
     if count == 1 and kept == 0:
-        return _single_die(site, span, sides)
+        return _single_die(site, span, sides, constant)
 
     def run(context: Context) -> int:
         faces = charged_faces(context, span, count, sides)
         value = subtotal(faces, kept)
         context.trace.append((site, sides, faces, kept, value))
-        return value
+        return value + constant
 
     return run
 
 
-def _single_die(site: int, span: Span, sides: int) -> Closure:
+def _single_die(site: int, span: Span, sides: int, constant: int) -> IntClosure:
     def run(context: Context) -> int:
         left = context.budget - 1
         if left < 0:
@@ -38,7 +43,7 @@ def _single_die(site: int, span: Span, sides: int) -> Closure:
             raise error.moved(span) from None
         value = faces[0]
         context.trace.append((site, sides, faces, 0, value))
-        return value
+        return value + constant
 
     return run
 
@@ -65,6 +70,15 @@ def subtotal(faces: Sequence[int], kept: int) -> int:
         return sum(faces)
     ordered = sorted(faces)
     return sum(ordered[-kept:]) if kept > 0 else sum(ordered[:-kept])
+
+
+def kept_mask(faces: Sequence[int | float], keep: int) -> tuple[bool, ...]:
+    """Which faces count; of equal faces the earlier one is kept."""
+    if keep == 0:
+        return (True,) * len(faces)
+    # A sort is stable, in reverse too: equal faces stay in roll order.
+    chosen = set(sorted(range(len(faces)), key=faces.__getitem__, reverse=keep > 0)[: abs(keep)])
+    return tuple(index in chosen for index in range(len(faces)))
 
 
 def checked_count(count: int, span: Span) -> int:

@@ -2,33 +2,69 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plugins.dice.engine import DiceError, rng, roll, split_command
+from plugins.dice.engine import Computed, DiceError, explain, rng, roll, split_command
+from plugins.dice.engine.render import as_json, detailed, for_model, short
 
+SLOW = 0.02  # seconds
 SHARDS = [
     *"0123456789dDkKqQxX+-*/%^#()（）＋－×÷＃ｄ６. \u3000\u200b≥力_$[]?!",
     *["kh", "kl", "dh", "dl", "3d6", "4d6k3", "//", "**", "力量", "攻击", "d%", "(1)", "\ud800", "\x00", "9" * 9],
+    *"!rpabcfmFR<>=&|?:;,{}'\"",
+    *["r1", "ro<3", "!!", "!p", "!>4", "min3", "max4", "cs>4", "f1", "优势", "dis", "b2", "p"],
+    *["10a5", "k6", "m7", "5c8", "4df", "&&", "||", "==", "<=", "[1..6]", "[1,2]", "[0]", "[1:2]", ".sum()", "max("],
+    *["x=", "&x=", "x", ";x", "'a'", "1.5", "{d6}", "[火]", "?1:2", "?1,", "sum(", "kh1"],
 ]
+DIALECTS = st.sampled_from(["seal", "onedice", "roll20"])
+CARD = {"力量": 60, "x": Computed("1d6+y"), "y": 2}
 texts = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(SHARDS), max_size=40).map("".join))
 
 
-@settings(max_examples=600, deadline=None)
-@given(texts)
-def test_no_text_raises_anything_but_a_dice_error(text: str) -> None:
-    result, span = None, (0, 0)
+@settings(max_examples=1000, deadline=None)
+@given(texts, DIALECTS)
+def test_no_text_raises_anything_but_a_dice_error(text: str, dialect: str) -> None:
+    check(text, dialect)
+
+
+@pytest.mark.long
+@settings(max_examples=100_000, deadline=None)
+@given(texts, DIALECTS)
+def test_no_text_of_very_many_raises_anything_but_a_dice_error(text: str, dialect: str) -> None:
+    started = time.perf_counter()
+    check(text, dialect)
+    if time.perf_counter() - started > SLOW:  # once more: the machine may have been busy elsewhere
+        started = time.perf_counter()
+        check(text, dialect)
+        assert time.perf_counter() - started < SLOW
+
+
+def check(text: str, dialect: str) -> None:
+    """Roll and explain `text`: a result that fits together, or a DiceError that lies on it."""
+    result = None
+    spans = [(0, 0)]
     try:
-        result = roll(text, variables={"力量": 60})
+        assert explain(text, dialect=dialect)
     except DiceError as error:
-        span = error.span
-    assert 0 <= span[0] <= span[1] <= len(text)
+        spans.append(error.span)
+    try:
+        result = roll(text, dialect=dialect, variables=CARD)
+    except DiceError as error:
+        spans.append(error.span)
+    assert all(0 <= start <= end <= len(text) for start, end in spans)
     if result is None:
         return
     assert text.endswith(result.rest)
     assert result.used == len(result.dice)
     assert result.text
+    assert short(result)
+    assert detailed(result)
+    assert json.dumps([as_json(result), for_model(result)])
     assert sum(len(term.faces) for term in result.detail) == len(result.dice)
 
 
