@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -53,7 +54,7 @@ def run(config: ConfigOption = None, home: HomeOption = None) -> None:
     from bridge.bridge import Bridge  # only this command needs the bridge and its server
     from plugin_host.doors.serve import serve
 
-    folder, settings = _load(config, home)
+    folder, settings = _load(config, home, makes=True)
     with _locked(Home(folder, settings), "run") as place:
         set_up_logs(place.data, settings.log, "run")
         asyncio.run(_to_the_end(serve(place, settings, Bridge, config or folder / "config.yaml")))
@@ -71,10 +72,10 @@ def chat(
     """终端聊天：不需要账号、密钥和服务器。"""
     from plugin_host.doors import terminal
 
+    speaker = terminal.Speaker(session, user, role)
     typer.echo(terminal.WELCOME)
     door = terminal.Terminal(typer.echo)
-    speaker = terminal.Speaker(session, user, role)
-    _talk("chat", config, home, user if master else None, lambda host: terminal.chat(host, door, speaker))
+    _talk("chat", config, home, user if master else None, door, lambda host: terminal.chat(host, door, speaker))
 
 
 @app.command()
@@ -91,9 +92,10 @@ def say(
     """发送一条或多条消息，打印回复后退出。"""
     from plugin_host.doors import terminal
 
-    door = terminal.Terminal(typer.echo, as_json=as_json)
     speaker = terminal.Speaker(session, user, role)
-    _talk("say", config, home, user if master else None, lambda host: terminal.say(host, door, speaker, texts))
+    terminal.refuse_empty(texts)
+    door = terminal.Terminal(typer.echo, as_json=as_json)
+    _talk("say", config, home, user if master else None, door, lambda host: terminal.say(host, door, speaker, texts))
 
 
 @app.command()
@@ -132,9 +134,13 @@ def new_plugin(name: str, config: ConfigOption = None, home: HomeOption = None) 
     from plugin_host.doors.inventory import taken_names
     from plugin_host.loading.template import new_plugin as write_template
 
-    folder, settings = _load(config, home)
+    folder, settings = _load(config, home, makes=True)
     place = Home(folder, settings)
-    path = write_template(place.plugins, name, taken=taken_names(place, settings))
+    try:
+        path = write_template(place.plugins, name, taken=taken_names(place, settings))
+    except OSError as error:
+        reason = error.strerror or error
+        raise HostError(f"不能写到 {place.plugins}（{reason}）；请检查 --home 和 paths.plugins") from error
     typer.echo(f"已写好 {path}，保存即生效；用 .{name} 试试。")
 
 
@@ -159,22 +165,24 @@ def journal(
 
 
 def _talk(
-    door: HostDoor, config: Path | None, home: Path | None, master: str | None, work: Callable[[Any], Any]
+    door: HostDoor, config: Path | None, home: Path | None, master: str | None, channel: Any, work: Callable[[Any], Any]
 ) -> None:
     from plugin_host.host import Host
     from plugin_host.models import DemoModel, ModelChain, build_chain
 
-    folder, settings = _load(config, home)
+    folder, settings = _load(config, home, makes=True)
     if master:
         settings = settings.model_copy(update={"masters": (*settings.masters, master)})
     with _locked(Home(folder, settings), door) as place:
         set_up_logs(place.data, settings.log, door)
         demo = (DemoModel(), settings.models.tools.get("demo", "auto"))
         models = build_chain(settings.models) or ModelChain([demo])
-        asyncio.run(_to_the_end(_with_host(Host(place, settings, models=models), work, reloads=door == "chat")))
+        host = Host(place, settings, models=models)
+        asyncio.run(_to_the_end(_with_host(host, channel, work, reloads=door == "chat")))
 
 
-async def _with_host(host: Any, work: Callable[[Any], Any], *, reloads: bool) -> None:
+async def _with_host(host: Any, channel: Any, work: Callable[[Any], Any], *, reloads: bool) -> None:
+    host.open_door(channel)  # before the start: what plugins post while they start is for this terminal
     await host.start(recovers=False, reloads=reloads)
     try:
         await work(host)
@@ -196,13 +204,26 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
                 task._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
-def _load(config: Path | None, home: Path | None) -> tuple[Path, Settings]:
-    folder = _folder(config, home)
-    return folder, load_config(config) if config else load_home(folder)
+def _load(config: Path | None, home: Path | None, *, makes: bool = False) -> tuple[Path, Settings]:
+    folder = _folder(config, home, makes=makes)
+    try:
+        return folder, load_config(config) if config else load_home(folder)
+    except OSError as error:
+        raise HostError(f"不能读 {folder}（{error.strerror or error}）；请检查 --home") from error
 
 
-def _folder(config: Path | None, home: Path | None) -> Path:
-    return home or (config.parent if config else Path.cwd())
+def _folder(config: Path | None, home: Path | None, *, makes: bool = False) -> Path:
+    """The home; ``makes``: it may be missing when its parent is there. Raises HostError in words."""
+    folder = home or (config.parent if config else Path.cwd())
+    if os.path.isdir(folder) or (config and not home):  # of a config file that is missing, the file is told
+        return folder
+    if os.path.lexists(folder):
+        raise HostError(f"{folder} 不是目录；请检查 --home")
+    if not makes:
+        raise HostError(f"目录 {folder} 不存在；请检查 --home")
+    if not os.path.isdir(folder.parent):
+        raise HostError(f"目录 {folder} 不存在，它的上级目录也不存在；请检查 --home")
+    return folder
 
 
 def _language(folder: Path) -> str:

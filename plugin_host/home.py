@@ -32,8 +32,20 @@ class Home:
         return self.data / "host.db"
 
     def acquire(self, door: HostDoor) -> None:
-        """Take the home. ``say`` waits up to 10 s for another ``say``; raises HomeBusyError in words otherwise."""
-        self._prepare()
+        """Take the home. ``say`` waits up to 10 s for another ``say``; raises HomeBusyError in words otherwise.
+
+        Raises HostError, also in words, when the folder cannot hold the data.
+        """
+        if not self.folder.exists() and not self.folder.parent.is_dir():
+            raise HostError(f"目录 {self.folder} 不存在，它的上级目录也不存在；请检查 --home")
+        try:
+            self.data.mkdir(parents=True, exist_ok=True)
+            self._take(door)
+        except OSError as error:
+            reason = error.strerror or error
+            raise HostError(f"不能在 {self.data} 存放数据（{reason}）；请检查 --home 和 paths.data") from error
+
+    def _take(self, door: HostDoor) -> None:
         deadline = time.monotonic() + SAY_PATIENCE
         while True:
             try:
@@ -43,14 +55,6 @@ class Home:
                 continue
             self._holder.write_text(door, encoding="utf-8")
             return
-
-    def _prepare(self) -> None:
-        if not self.folder.exists() and not self.folder.parent.is_dir():
-            raise HostError(f"目录 {self.folder} 不存在，它的上级目录也不存在；请检查 --home")
-        try:
-            self.data.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise HostError(f"不能在 {self.data} 存放数据（{error.strerror}）；请检查 --home 和 paths.data") from error
 
     def release(self) -> None:
         """Give the home back."""

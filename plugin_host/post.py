@@ -10,6 +10,7 @@ import re
 import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from loguru import logger
@@ -24,7 +25,10 @@ from plugin_host.values import Event
 RATE = 20
 WINDOW = 60.0
 EARLY_LIMIT = 100
-SESSION = re.compile(r"^([A-Za-z0-9_-]{1,32}/)?(group|private):[A-Za-z0-9_-]{1,64}$")
+EARLY_PAUSE = 0.5
+KEY_LIMIT = 128
+REFUSED = "refused"
+SESSION = re.compile(r"([A-Za-z0-9_-]{1,32}/)?(group|private):[A-Za-z0-9_-]{1,64}")
 
 Send = Callable[[str], Awaitable[Any]]
 
@@ -35,28 +39,38 @@ class PluginPost:
     def __init__(self, post: Post, plugin: str, clock: Clock) -> None:
         self._post = post
         self._clock = clock
-        self._recent: deque[float] = deque(maxlen=RATE)
+        self._recent: deque[float] = deque()
         self.plugin = plugin
 
     async def post(self, session: str, text: str = "", *, prompt: str = "", key: str | None = None) -> str:
         """Say ``text`` in a session, or start an AI turn there with ``prompt``; ``key`` makes it happen once.
 
-        Returns what the inbox says (``accepted``, ``duplicate``, …), or ``waiting`` before the first door is open. At
-        most 20 a minute; raises CallError over that, for a wrong session id, and when several accounts could mean the
-        session and none has been heard there.
+        Returns ``accepted``, ``duplicate`` (the key is known), or ``waiting`` (in memory until the first door opens).
+        At most 20 a minute; what fails does not count. Raises CallError over that, for what is no session, text or
+        key, and when no account can be told or too much waits.
         """
-        if not SESSION.match(session):
-            raise CallError(f"会话应写成 group:群号 或 private:号码，实际是 {session[:64]!r}", code="wrong_session")
+        _check(session, text, prompt, key)
+        now = self._take()
+        try:
+            return await self._post.from_plugin(self.plugin, session, text, prompt, key)
+        except BaseException:
+            with suppress(ValueError):  # it may have grown old meanwhile
+                self._recent.remove(now)
+            raise
+
+    def _take(self) -> float:
+        """Counted before it is awaited: posts made at once must not pass together."""
         now = self._clock.monotonic()
-        if len(self._recent) == RATE and now - self._recent[0] < WINDOW:
+        while self._recent and now - self._recent[0] >= WINDOW:
+            self._recent.popleft()
+        if len(self._recent) >= RATE:
             raise CallError(f"插件 {self.plugin} 的主动消息太多：每分钟最多 {RATE} 条", code="post_rate")
-        acceptance = await self._post.from_plugin(self.plugin, session, text, prompt, key)
         self._recent.append(now)
-        return acceptance
+        return now
 
 
 class Post:
-    """Makes internal events and hands them to the inbox."""
+    """Makes internal events and hands them to the inbox; ``last_door`` says where a session was heard before."""
 
     def __init__(
         self,
@@ -71,41 +85,57 @@ class Post:
         self._doors = doors
         self._clock = clock
         self._last_door = last_door
-        self._early: list[tuple[str, Send]] = []
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._faces: dict[str, PluginPost] = {}
+        self._early: deque[tuple[str, Send]] = deque()
+        self._leaving: asyncio.Task[None] | None = None
         self._closed = False
 
     def of(self, plugin: str) -> PluginPost:
-        """The face of one plugin."""
-        return PluginPost(self, plugin, self._clock)
+        """The face of one plugin; the same one after a reload, so that its rate goes on."""
+        return self._faces.setdefault(plugin, PluginPost(self, plugin, self._clock))
 
     async def from_plugin(self, plugin: str, session: str, text: str, prompt: str, key: str | None) -> str:
-        """Post for a plugin; raises CallError when no door can be told."""
+        """Post for a plugin; see PluginPost.post."""
         detail: dict[str, Any] = {"from": f"plugin:{plugin}"}
         detail |= {"prompt": prompt} if prompt else {"say": text, "source": "notice"}
         name = f"plugin:{plugin}:{key or secrets.token_hex(12)}"
-        send: Send = lambda door: self._send(name, session, door, detail, prompt)  # noqa: E731 - kept for later
+
+        async def send(door: str) -> str:
+            acceptance = await self._send(name, session, door, detail, prompt)
+            if acceptance == REFUSED:
+                raise CallError(f"{session} 等待处理的消息太多，没有接受这一条", code=REFUSED)
+            return str(acceptance)
+
         door = await self._door(session)
-        if door is not None:
-            return str(await send(door))
+        return await send(door) if door is not None else self._wait(session, send)
+
+    def door_opened(self, door: str) -> None:
+        """A door is open: what was posted before the first one leaves, in order."""
+        if self._early and (self._leaving is None or self._leaving.done()):
+            self._leaving = asyncio.create_task(self._leave(door), name="posts that waited for a door")
+
+    def _wait(self, session: str, send: Send) -> str:
+        if self._closed:
+            raise CallError("程序正在停止", code="stopping")
         if len(self._early) >= EARLY_LIMIT:
-            raise CallError("还没有账号连上，等待的主动消息已满", code="no_door")
+            raise CallError(f"还没有账号连上，已有 {EARLY_LIMIT} 条主动消息在等待", code="no_door")
         self._early.append((session, send))
         return "waiting"
 
-    def door_opened(self, door: str) -> None:
-        """The first door is open: what was posted before leaves through it."""
-        early, self._early = self._early, []
-        for session, send in early:
-            task = asyncio.ensure_future(self._late(session, send, door))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-
-    async def _late(self, session: str, send: Send, door: str) -> None:
-        try:
-            await send(await self._door(session) or door)
-        except CallError as error:
-            logger.error("a message posted to {} before the first door was open is lost: {}", session, error)
+    async def _leave(self, door: str) -> None:
+        while self._early:
+            session, send = self._early[0]
+            try:
+                await send(await self._known(session) or door)
+            except CallError as error:
+                if error.code == REFUSED:
+                    await asyncio.sleep(EARLY_PAUSE)
+                    continue
+                logger.error("a message posted to {} before a door was open is lost: {}", session, error)
+            except Exception:
+                logger.exception("a message posted to {} before a door was open is lost", session)
+            if self._early:
+                self._early.popleft()
 
     async def of_row(self, row: Outgoing, text: str) -> None:
         """Tell the session of a row what became of it; once per row."""
@@ -119,8 +149,13 @@ class Post:
             await self._send(f"internal:{secrets.token_hex(12)}", f"private:{master}", door, detail, "", master)
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Take nothing more; says in the log what waited in vain."""
         self._closed = True
+        if self._leaving is not None:
+            self._leaving.cancel()
+        for session, _ in self._early:
+            logger.error("a message posted to {} is lost: no door opened before the program stopped", session)
+        self._early.clear()
 
     async def _send(
         self, key: str, session: str, door: str, detail: dict[str, Any], prompt: str, user: str | None = None
@@ -144,12 +179,31 @@ class Post:
         return await self._receive(event)
 
     async def _door(self, session: str) -> str | None:
-        """Where the session was last heard, else the only door that is open; None when none is."""
-        awake = self._session(session)
-        known = awake.door if awake is not None and awake.door else await self._last_door(session)
+        """Where the session was last heard, else the only door that is open; None when none is.
+
+        An open terminal takes what belongs to an account: where there is one, no account will come.
+        """
         doors = self._doors()
-        if known and (known in doors or not known.startswith(TERMINAL)):
+        known = await self._known(session)
+        terminal = next((door for door in doors if door.startswith(TERMINAL)), None)
+        if known in doors or (known and terminal is None):
             return known
-        if len(doors) > 1:
+        if terminal is None and len(doors) > 1:
             raise CallError(f"不知道从哪个账号向 {session} 发送", code="no_door")
-        return doors[0] if doors else None
+        return terminal or (doors[0] if doors else None)
+
+    async def _known(self, session: str) -> str | None:
+        """Where the session was last heard, unless that was a terminal which is gone."""
+        awake = self._session(session)
+        door = awake.door if awake is not None and awake.door else await self._last_door(session)
+        gone = not door or (door.startswith(TERMINAL) and door not in self._doors())
+        return None if gone else door
+
+
+def _check(session: object, text: object, prompt: object, key: object) -> None:
+    if not (isinstance(session, str) and SESSION.fullmatch(session)):
+        raise CallError(f"会话应写成 group:群号 或 private:号码，实际是 {str(session)[:64]!r}", code="wrong_session")
+    if not (isinstance(text, str) and isinstance(prompt, str)) or bool(text.strip()) == bool(prompt.strip()):
+        raise CallError("text 和 prompt 应恰好给一个，是不空的文字", code="wrong_post")
+    if key is not None and not (isinstance(key, str) and 0 < len(key) <= KEY_LIMIT):
+        raise CallError(f"key 的长度应为 1–{KEY_LIMIT}", code="wrong_post")

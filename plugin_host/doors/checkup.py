@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ WORDS = {
         "no_key": "连接 {name} 没有 api_key",
         "no_key_fix": 'api_key: "${环境变量名}"',
         "no_tool": "{path} 里的 {name} 不是任何工具的名字，不起作用",
+        "maybe_tool": "{path} 里的 {name} 不是任何已加载的工具；如果它属于关着或没加载的插件，可以不管",
         "no_plugin": "{path} 里的 {name} 不是任何插件的名字，不起作用",
         "nearest": "是不是 {near}？",
     },
@@ -47,6 +48,7 @@ WORDS = {
         "no_key": "connection {name} has no api_key",
         "no_key_fix": 'api_key: "${NAME_OF_VARIABLE}"',
         "no_tool": "{name} in {path} names no tool and has no effect",
+        "maybe_tool": "{name} in {path} names no loaded tool; fine if it belongs to a plugin that is off or broken",
         "no_plugin": "{name} in {path} names no plugin and has no effect",
         "nearest": "did you mean {near}?",
     },
@@ -101,25 +103,37 @@ def _plugins(folder: Path, settings: Settings, words: Words) -> Iterator[Finding
         yield Finding("plugin", report.name, report.ok, message, report.fix, report.file, report.line)
         if report.name in loader.running:
             yield from blocking_calls(report.name, loader.running[report.name].plugin.path, words)
+    yield from _names(settings, loader, {tool.name for tool in registry.tools}, words)
 
-    yield from _names(settings, [tool.name for tool in registry.tools], loader.names, words)
 
-
-def _names(settings: Settings, tools: list[str], plugins: list[str], words: Words) -> Iterator[Finding]:
+def _names(settings: Settings, loader: Loader, tools: set[str], words: Words) -> Iterator[Finding]:
     """A name that means nothing protects nothing: whoever wrote it believes that it does."""
-    named = settings.plugins.model_extra or {}
-    places = (
-        ("tools.blocked", settings.tools.blocked, tools, "no_tool"),
-        ("tools.default_off", settings.tools.default_off, tools, "no_tool"),
-        ("tools.privilege", settings.tools.privilege, tools, "no_tool"),
-        ("plugins.disabled", settings.plugins.disabled, plugins, "no_plugin"),
-        ("plugins", named, plugins, "no_plugin"),
+    named = {*settings.tools.blocked, *settings.tools.default_off, *settings.tools.privilege}
+    if not named <= tools and any(report.off for report in loader.reports):
+        tools = tools | _builtin_tools(settings)
+    # The tools of a plugin of the home that does not run are not known.
+    unsure = any(report.source == "plugin" and (report.off or not report.ok) for report in loader.reports)
+    kind = "maybe_tool" if unsure else "no_tool"
+    places: tuple[tuple[str, Collection[str], Collection[str], str], ...] = (
+        ("tools.blocked", settings.tools.blocked, tools, kind),
+        ("tools.default_off", settings.tools.default_off, tools, kind),
+        ("tools.privilege", settings.tools.privilege, tools, kind),
+        ("plugins.disabled", settings.plugins.disabled, loader.names, "no_plugin"),
+        ("plugins", settings.plugins.model_extra or {}, loader.names, "no_plugin"),
     )
     for path, names, known, wording in places:
         for name in sorted(set(names) - set(known)):
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
             fix = words["nearest"].format(near=near[0]) if near else ""
-            yield Finding("config", f"{path}.{name}", False, words[wording].format(path=path, name=name), fix)
+            message = words[wording].format(path=path, name=name)
+            yield Finding("config", f"{path}.{name}", wording == "maybe_tool", message, fix)
+
+
+def _builtin_tools(settings: Settings) -> set[str]:
+    """The names of all built-in tools, also of plugins that are off: they stay reserved."""
+    registry = Registry()
+    Loader(registry, settings.plugins.model_copy(update={"disabled": ()})).load_all()
+    return {tool.name for tool in registry.tools}
 
 
 def blocking_calls(name: str, file: Path, words: Words) -> Iterator[Finding]:

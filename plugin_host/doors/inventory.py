@@ -6,10 +6,11 @@ from typing import Any
 
 from plugin_host.clock import iso
 from plugin_host.config.settings import Settings
-from plugin_host.errors import StoreError
+from plugin_host.errors import HostError, StoreError
 from plugin_host.home import Home
 from plugin_host.loading.loader import Loader
 from plugin_host.policy import Rules
+from plugin_host.post import SESSION
 from plugin_host.registry import Registry
 from plugin_host.store import Database
 from plugin_host.store.journal import read_lines
@@ -52,8 +53,13 @@ def taken_names(home: Home, settings: Settings) -> set[str]:
 
 
 def journal_lines(home: Home, session: str | None, limit: int) -> list[dict[str, Any]]:
-    """The newest lines of the journal, oldest first; raises StoreError when the home has no store yet."""
-    if not home.database.exists():
+    """The newest lines of the journal, oldest first.
+
+    Raises HostError for what is no session, StoreError when the home has no store yet or it cannot be read.
+    """
+    if session is not None and not SESSION.fullmatch(session):
+        raise HostError(f"--session 应写成 group:群号 或 private:号码，实际是 {session[:64]!r}")
+    if not home.database.is_file():
         raise StoreError(f"{home.database.name} 还不存在：这个目录里还没有运行过机器人")
     database = Database(home.database).open_for_reading()
     try:

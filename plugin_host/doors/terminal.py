@@ -20,7 +20,7 @@ from plugin_host.values import Action, Event, Outcome, Role, Segment, Sender
 from plugin_host.watch.daemon import run_in_daemon
 
 SAY_LIMIT = 120.0
-USER = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
+USER = re.compile(r"[A-Za-z0-9_-]{1,64}")
 WELCOME = "plugin_host 终端聊天。试试：.r 3d6+2 、 .ai tool 、 .jrrp 、 帮我掷 3d6 （Ctrl-D 退出）"
 
 
@@ -35,9 +35,9 @@ class Speaker:
 
     def __post_init__(self) -> None:
         """Raises HostError when session or user cannot be meant."""
-        if not SESSION.match(self.session):
+        if not SESSION.fullmatch(self.session):
             raise HostError(f"--session 应写成 group:群号 或 private:号码，实际是 {self.session[:64]!r}")
-        if not USER.match(self.user_id):
+        if not USER.fullmatch(self.user_id):
             raise HostError(f"--user 应为号码（字母、数字、_、-，1 到 64 个），实际是 {self.user_id[:64]!r}")
 
 
@@ -97,13 +97,18 @@ def in_words(shown: dict[str, Any]) -> str:
     return f"[私聊 → {shown['user_id']}] {shown['text']}" if whispered else str(shown["text"])
 
 
+def refuse_empty(texts: Sequence[str]) -> None:
+    """Raises HostError when one of the messages says nothing."""
+    if any(not text.strip() for text in texts):
+        raise HostError("有一条消息是空的；每个参数应是一条消息")
+
+
 async def say(host: Host, terminal: Terminal, speaker: Speaker, texts: Sequence[str]) -> None:
     """Hand in each text when the one before is done and its replies are printed; at most 120 s in all.
 
     Raises HostError when that is not enough.
     """
-    if any(not text.strip() for text in texts):
-        raise HostError("有一条消息是空的；每个参数应是一条消息")
+    refuse_empty(texts)
     host.open_door(terminal)
     try:
         async with asyncio.timeout(SAY_LIMIT):

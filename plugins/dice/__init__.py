@@ -1,4 +1,4 @@
-"""骰子：.r 掷骰、.rh 暗骰，以及给模型用的 roll_dice。"""
+"""骰子：.r 掷骰、.rh 暗骰、.odds 概率，以及给模型用的 roll_dice、dice_odds、dice_explain。"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from plugin_host import CallContext, CallError, Private, hookimpl
+from plugins.dice import chance
 from plugins.dice.engine import DiceError, RollResult, roll, split_command
 
 HELP = """.r 表达式 原因：掷骰，例如 .r 3d6+2 力量、.r 4d6k3、.r 3#d20+5
@@ -103,11 +104,14 @@ def _record(ctx: CallContext, result: RollResult, *, hidden: bool) -> None:
 def register_commands(register):
     register(roll_in_public, words=("r",), glued=True, help=HELP)
     register(roll_hidden, words=("rh",), glued=True, help=HELP)
+    register(chance.show_odds, words=("odds",), help=chance.HELP)
 
 
 @hookimpl
 def register_tools(register):
     register(roll_dice, group="dice", title="掷骰", random=True)
+    register(chance.dice_odds, group="dice", title="概率", read_only=True, idempotent=True)
+    register(chance.dice_explain, group="dice", title="解释表达式", read_only=True, idempotent=True)
 
 
 @hookimpl

@@ -213,13 +213,23 @@ async def test_a_refused_action_is_told_and_journalled(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "action", ["send_group_msg", "send_private_msg", "send_group_forward_msg", "upload_group_file", "group_poke",
-               "friend_poke", ".handle_quick_operation", "_send_group_notice"],
+               "friend_poke", ".handle_quick_operation", "_send_group_notice", "poke", "group_sign", "forward_msg",
+               "create_group_file_folder", "", "GET_x", "xget_msg"],
 )  # fmt: skip
 async def test_an_action_that_sends_is_refused_before_anything_happens(room: HostRoom, action: str) -> None:
     with pytest.raises(CallError, match="会发送消息") as refused:
         await context(room).call_action(action)
     assert refused.value.code == "action_sends"
     assert await room.journal() == []
+
+
+@pytest.mark.parametrize(
+    "action", ["get_msg", "_get_model_show", ".get_word_slices", "nc_get_packet_status", "fetch_custom_face",
+               "check_url_safely", "can_send_image", "set_group_ban", "set_group_kick_async", "delete_msg",
+               "mark_msg_as_read", "ocr_image"],
+)  # fmt: skip
+async def test_an_action_that_says_nothing_is_taken(room: HostRoom, action: str) -> None:
+    assert await context(room).call_action(action) == {"group_name": "团"}
 
 
 async def test_without_a_protocol_end_actions_say_so(tmp_path: Path) -> None:

@@ -69,6 +69,28 @@ async def test_start_and_stop_run_the_hooks(home: PluginHome) -> None:
     assert bot.host == ["+a", "+b", "-b", "-a"]
 
 
+class Faces:
+    """A host with a list for each plugin."""
+
+    def __init__(self) -> None:
+        self.faces: dict[str, list[str]] = {}
+
+    def of(self, plugin: str) -> list[str]:
+        return self.faces.setdefault(plugin, [])
+
+
+async def test_each_plugin_is_handed_its_own_face_at_every_start_and_stop(home: PluginHome) -> None:
+    home.write("a.py", noted("a", tool="fa"))
+    home.write("b.py", noted("b", tool="fb"))
+    loader, host = home.loader(), Faces()
+    loader.load_all()
+    life = PluginLife(loader, Hooks(loader), host)
+    await life.start()
+    await life.load("a")
+    await life.stop()
+    assert host.faces == {"a": ["+a", "-a", "+a", "-a"], "b": ["+b", "-b"]}
+
+
 @pytest.mark.parametrize("more", ["raise OSError('port in use')", "while True: pass"])
 async def test_a_plugin_whose_start_fails_is_dropped_with_its_line(home: PluginHome, more: str) -> None:
     path = home.write("a.py", noted("a", more))
