@@ -36,9 +36,8 @@ ODDS_MODULE = "plugins.dice.engine.odds"
 ODDS_PROGRAMS = {  # what is imported, what is timed
     "ours": (f"from {ODDS_MODULE} import odds", f"odds({ODDS_TEXT!r}).probabilities"),
     "icepool": ("import icepool", "dict(icepool.d6.highest(100, 50))"),
-    "dyce": ("from dyce import H, P", "P(*[H(6)] * 100).h(slice(50, None))"),
+    "dyce": ("from dyce import H, P", "P(*[H(6)] * 100).at(slice(50, None))"),
 }
-ODDS_SECONDS = 60
 TIMED = "import time; {}; s = time.perf_counter(); {}; print(time.perf_counter() - s)"
 MOST_SIDES = 255
 PAIR_SIDES = (2, 6, 10, 20)
@@ -47,16 +46,17 @@ ROOT_OF_TWO = math.sqrt(2)
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured: rolls per round, rounds, and dice per side count of the battery."""
+    """How much is measured: rolls per round, rounds, dice per side count of the battery, seconds for one peer's odds."""
 
     rolls: int
     rounds: int
     dice: int
     sides: tuple[int, ...]
+    patience: float
 
 
-QUICK = Size(rolls=400, rounds=5, dice=20_000, sides=(2, 3, 6, 10, 20, 100, 255))
-FULL = Size(rolls=2_000, rounds=9, dice=200_000, sides=tuple(range(2, MOST_SIDES + 1)))
+QUICK = Size(rolls=400, rounds=5, dice=20_000, sides=(2, 3, 6, 10, 20, 100, 255), patience=12)
+FULL = Size(rolls=2_000, rounds=9, dice=200_000, sides=tuple(range(2, MOST_SIDES + 1)), patience=120)
 
 
 def best_of_turns(tasks: dict[str, Callable[[], object]], size: Size) -> dict[str, float]:
@@ -126,7 +126,7 @@ def installed(module: str) -> bool:
         return False
 
 
-def odds_seconds(name: str) -> float | None:
+def odds_seconds(name: str, patience: float) -> float | None:
     """Seconds of one first call in a process of its own; None with a printed reason if there is no number."""
     module = ODDS_MODULE if name == "ours" else name
     if not installed(module):
@@ -134,9 +134,9 @@ def odds_seconds(name: str) -> float | None:
         return None
     command = [sys.executable, "-c", TIMED.format(*ODDS_PROGRAMS[name])]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=ODDS_SECONDS, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=patience, check=False)
     except subprocess.TimeoutExpired:
-        print(f"odds, {name}: no answer in {ODDS_SECONDS} s")
+        print(f"odds, {name}: no answer in {patience:g} s")
         return None
     if done.returncode:
         print(f"odds, {name}: {done.stderr.strip().splitlines()[-1]}")
@@ -146,9 +146,9 @@ def odds_seconds(name: str) -> float | None:
     return seconds
 
 
-def odds_ratio() -> float | None:
+def odds_ratio(patience: float) -> float | None:
     """How many times as fast as icepool our exact odds are."""
-    found = {name: odds_seconds(name) for name in ODDS_PROGRAMS}
+    found = {name: odds_seconds(name, patience) for name in ODDS_PROGRAMS}
     ours, peer = found["ours"], found["icepool"]
     return None if ours is None or peer is None else peer / ours
 
@@ -206,7 +206,7 @@ def main() -> None:
     options = parser.parse_args()
     size = QUICK if options.quick else FULL
     ratios = speed_table(size)
-    report = {"ratios": ratios, "odds_vs_icepool": odds_ratio(), "chi_square": battery(size)}
+    report = {"ratios": ratios, "odds_vs_icepool": odds_ratio(size.patience), "chi_square": battery(size)}
     if options.json:
         print(json.dumps(report))
 
