@@ -46,7 +46,7 @@ ROOT_OF_TWO = math.sqrt(2)
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured: rolls per round, rounds, dice per side count of the battery, seconds for one peer's odds."""
+    """How much is measured: rolls per round, rounds, dice per side count of the battery, seconds for a peer's odds."""
 
     rolls: int
     rounds: int

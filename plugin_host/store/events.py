@@ -35,7 +35,10 @@ _OPEN = Prepared(
 _PURGE = purge(events.c.seq, events.c.accepted < bindparam("t"), events.c.state != bindparam("s"))
 
 _LAST_DOOR = Prepared(
-    select(events.c.door).where(events.c.session == bindparam("s")).order_by(events.c.seq.desc()).limit(1)
+    select(events.c.door)
+    .where(events.c.session == bindparam("s"), events.c.door.not_like("terminal:%"))
+    .order_by(events.c.seq.desc())
+    .limit(1)
 )
 
 OPEN, DONE, FAILED = "open", "done", "failed"
@@ -96,7 +99,7 @@ def open_events(tx: Tx) -> list[OpenEvent]:
 
 
 def last_door(tx: Tx, session: str) -> str | None:
-    """The door through which the session was last heard, as long as its keys live."""
+    """The account through which the session was last heard, as long as its keys live."""
     rows = tx.run(_LAST_DOOR, {"s": session})
     return str(rows[0][0]) if rows else None
 

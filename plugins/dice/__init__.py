@@ -11,6 +11,7 @@ from plugins.dice import chance
 from plugins.dice.engine import DiceError, RollResult, roll, split_command
 
 HELP = """.r 表达式 原因：掷骰，例如 .r 3d6+2 力量、.r 4d6k3、.r 3#d20+5
+.rd 原因：掷一个默认骰，例如 .rd 攻击；.rd20 就是 .r d20
 .rh 表达式 原因：暗骰，结果只私下告诉你"""
 
 
@@ -31,6 +32,11 @@ async def roll_in_public(ctx: CallContext, text: str) -> str:
     result, reason = _of_line(text)
     _record(ctx, result, hidden=False)
     return _words(ctx, result, reason)
+
+
+async def roll_default(ctx: CallContext, text: str) -> str:
+    """掷一个默认骰：.rd 攻击；.rd20 就是 .r d20"""
+    return await roll_in_public(ctx, f"d{text}" if text[:1].isdigit() else f"d {text}")
 
 
 async def roll_hidden(ctx: CallContext, text: str) -> Private:
@@ -103,6 +109,7 @@ def _record(ctx: CallContext, result: RollResult, *, hidden: bool) -> None:
 @hookimpl
 def register_commands(register):
     register(roll_in_public, words=("r",), glued=True, help=HELP)
+    register(roll_default, words=("rd",), glued=True, help=HELP)
     register(roll_hidden, words=("rh",), glued=True, help=HELP)
     register(chance.show_odds, words=("odds",), help=chance.HELP)
 
