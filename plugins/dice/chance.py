@@ -30,10 +30,10 @@ async def show_odds(ctx: CallContext, text: str) -> str | Reply:
     if not text.strip():
         return HELP
     if picture := PICTURE.match(text):
-        return await draw(ctx, exact(picture["rest"]))
+        return await draw(ctx, await asyncio.to_thread(exact, picture["rest"]))
     found = QUESTION.match(text)
     expression = found["expression"] if found else text
-    distribution = exact(expression)
+    distribution = await asyncio.to_thread(exact, expression)
     lines = [summary(distribution)]
     if found:
         sign = SIGNS.get(found["sign"], found["sign"])
@@ -54,7 +54,7 @@ async def dice_odds(
     target: Annotated[int | None, Field(description="要达到的点数；给出时返回各种比较的概率")] = None,
 ) -> dict[str, Any]:
     """计算骰子表达式的精确概率分布（不掷骰）：范围、平均、标准差，以及达到 target 的概率。"""
-    distribution = exact(expression)
+    distribution = await asyncio.to_thread(exact, expression)
     found: dict[str, Any] = {
         "expression": distribution.expression,
         "minimum": distribution.minimum,

@@ -27,6 +27,7 @@ class DiceError(Exception):
         sides      a side count below 1 or above Limits.sides
         keep       a keep/drop that leaves nothing, is negative, or is given twice
         endless    re-rolls, explosions or pools that would never end, or went beyond Limits.chain
+        odds       a distribution that is not understood here, or too much work (odds only)
         pool       a pool, cross or bonus die with a number out of range
         items      more list items than Limits.items, or an operation on an empty list
         index      a list index beyond the list

@@ -21,7 +21,7 @@ from plugins.dice.engine.odds.work import Work, refusal
 from plugins.dice.engine.values import number, truth, whole
 
 Found = Weights | Items
-CASE_STEPS = 400  # to walk a node once more, for one value of an operand
+CASE_STEPS = 150  # to walk a node once more, for one value of an operand
 
 
 class Walker:
