@@ -83,6 +83,8 @@ async def _give_up(task: asyncio.Future[Any], status: Status, limit: float, name
     ms = (time.monotonic() - started) * 1000
     if not task.done():
         task.add_done_callback(_forget)
+        # Nobody holds it any more: that it may be collected while it still waits is no news to anybody.
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
         logger.error("{} swallowed its cancellation after {:g} s and is abandoned", name, limit)
         sentence = f"{name} 没有在 {_seconds(limit)} 秒内结束，也停不下来；它是否生效不清楚"
         return Ran("unknown_outcome", ms, error_code="abandoned", sentence=sentence, abandoned=True)
