@@ -15,6 +15,7 @@ from plugin_host.config.settings import ToolSettings
 from plugin_host.context import CallContext
 from plugin_host.registry import Registry
 from plugin_host.tools import Tool
+from plugin_host.values import side_of
 
 Layer = Literal["place", "owner", "person", "source", "requirement", "switch", "budget", "approval"]
 
@@ -288,7 +289,7 @@ _LAYERS: tuple[Callable[[_Question], LayerVerdict], ...] = (
 
 def is_private(session: str) -> bool:
     """True for the session id of a private chat."""
-    return session.rpartition("/")[2].startswith("private:")
+    return side_of(session) == "private"
 
 
 def level_words(level: int) -> str:

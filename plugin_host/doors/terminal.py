@@ -16,7 +16,7 @@ from plugin_host.errors import HostError
 from plugin_host.host import Host
 from plugin_host.post import SESSION
 from plugin_host.standing import TERMINAL
-from plugin_host.values import Action, Event, Outcome, Role, Segment, Sender
+from plugin_host.values import Action, Event, Outcome, Role, Segment, Sender, side_of
 from plugin_host.watch.daemon import run_in_daemon
 
 SAY_LIMIT = 120.0
@@ -93,7 +93,7 @@ def as_reply(action: Action) -> dict[str, Any]:
 
 def in_words(shown: dict[str, Any]) -> str:
     """A reply as a person reads it; one that leaves the group privately says so."""
-    whispered = shown["to"] == "private" and ":" in shown["session"] and not shown["session"].startswith("private:")
+    whispered = shown["to"] == "private" and side_of(shown["session"]) == "group"
     return f"[私聊 → {shown['user_id']}] {shown['text']}" if whispered else str(shown["text"])
 
 

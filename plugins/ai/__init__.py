@@ -34,7 +34,7 @@ class SubCommand:
 
     def serves(self, ctx: CallContext) -> bool:
         """True when the asking person may do something with it here."""
-        return ctx.level >= self.level or (self.private and _is_private(ctx))
+        return ctx.level >= self.level or (self.private and not ctx.is_group)
 
 
 def _alone(run: Callable[[CallContext, Any], Awaitable[str]]) -> Callable[[CallContext, Words], Awaitable[str]]:
@@ -118,7 +118,3 @@ def _unknown(name: str) -> str:
     near = difflib.get_close_matches(name[:NAME_SHOWN], SUBCOMMANDS, n=3, cutoff=0.6)
     hint = f"。相近的：{'、'.join(f'.ai {one}' for one in near)}" if near else "。发送 .ai help 查看可用的子指令"
     return f"指令不存在：.ai {name[:NAME_SHOWN]}{hint}"
-
-
-def _is_private(ctx: CallContext) -> bool:
-    return ctx.session.rpartition("/")[2].startswith("private:")

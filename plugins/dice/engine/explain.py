@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins.dice.engine import nodes
+import plugins.dice.engine.nodes as nodes
 from plugins.dice.engine.dialect import Dialect, dialect_named
 from plugins.dice.engine.dice_words import DiceWords
 from plugins.dice.engine.errors import DiceError
